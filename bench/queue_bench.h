@@ -1,0 +1,20 @@
+#pragma once
+
+#include "report.h"
+
+namespace bench {
+
+struct Options {
+    int rounds = 5;     // of the drains
+    int pairs = 9;      // of the comparisons with an empty store
+    int scale = 1;      // divides the numbers of messages: for a quick look
+    bool postgres = true;
+    bool sqlite = true;
+    bool drains = true;
+    bool claims = true;
+    bool idle = true;
+};
+
+void queue_bench(const Options& options, Report& report);
+
+}  // namespace bench

@@ -1,0 +1,85 @@
+// Everything pawl throws is a pawl::Error; what handlers throw to tell pawl what to do stands below.
+#pragma once
+
+#include <pawl/types.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace pawl {
+
+/// Stable names (see docs/errors.md): code that reacts to an error asks for these, never for the text.
+enum class ErrorCode {
+    invalid_argument,      ///< a value that can never work: the message names it
+    invalid_url,           ///< not a URL that connect() understands
+    invalid_schema_name,   ///< the `schema` parameter is not a plain identifier
+    backend_missing,       ///< this build has no support for that kind of database
+    connection_failed,     ///< the database cannot be reached or opened, or went away
+    timeout,               ///< no answer within the time given
+    busy,                  ///< another process held the write lock for longer than busy_timeout
+    pooler_detected,       ///< a pooler in transaction mode: add pooler=transaction to the URL
+    not_installed,         ///< no pawl schema there: call install()
+    schema_too_new,        ///< written by a newer pawl: upgrade this program
+    schema_too_old,        ///< written by an older pawl: call install()
+    test_clock,            ///< the store's clock is replaced, and a worker was not told to accept it
+    queue_not_found,
+    queue_not_empty,
+    message_not_found,
+    worker_not_found,
+    invalid_transition,    ///< the worker's state does not allow that
+    invalid_payload,       ///< not valid JSON
+    payload_too_large,     ///< above ConnectOptions::max_payload_bytes
+    wrong_transaction,     ///< a connection of another kind of database, or with no open transaction
+    serialization_error,   ///< JSON that does not decode into the type asked for
+    database_error,        ///< the database refused a statement: the message carries its words
+};
+
+[[nodiscard]] std::string_view to_string(ErrorCode code);
+
+class Error : public std::runtime_error {
+public:
+    Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+    [[nodiscard]] ErrorCode code() const { return code_; }
+    /// True when the same call may succeed later without any change by the caller.
+    [[nodiscard]] bool retryable() const { return retryable_; }
+    /// True when the answer to a commit was lost: the write may or may not have happened.
+    [[nodiscard]] bool in_doubt() const { return in_doubt_; }
+
+    Error& mark_retryable() {
+        retryable_ = true;
+        return *this;
+    }
+    Error& mark_in_doubt() {
+        in_doubt_ = true;
+        return *this;
+    }
+
+private:
+    ErrorCode code_;
+    bool retryable_ = false;
+    bool in_doubt_ = false;
+};
+
+/// Thrown by a handler: trying again is useless. The message becomes a dead letter at once.
+class PermanentError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Thrown by a handler: try again, after `retry_after` where given, else after the usual backoff.
+/// Any other exception counts as this one.
+class TransientError : public std::runtime_error {
+public:
+    explicit TransientError(
+        const std::string& message, std::optional<Duration> retry_after = std::nullopt
+    )
+        : std::runtime_error(message), retry_after_(retry_after) {}
+    [[nodiscard]] std::optional<Duration> retry_after() const { return retry_after_; }
+
+private:
+    std::optional<Duration> retry_after_;
+};
+
+}  // namespace pawl

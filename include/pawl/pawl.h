@@ -1,0 +1,13 @@
+// Everything but the JSON adapter (<pawl/json.h>) and the test kit (<pawl/testing.h>).
+#pragma once
+
+#include <pawl/error.h>
+#include <pawl/message.h>
+#include <pawl/queue.h>
+#include <pawl/stats.h>
+#include <pawl/store.h>
+#include <pawl/transaction.h>
+#include <pawl/types.h>
+#include <pawl/version.h>
+#include <pawl/worker.h>
+#include <pawl/worker_info.h>

@@ -1,0 +1,87 @@
+// The store: one SQLite file or one schema of a PostgreSQL database, with everything pawl keeps.
+#pragma once
+
+#include <pawl/error.h>
+#include <pawl/queue.h>
+#include <pawl/stats.h>
+#include <pawl/worker_info.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl {
+
+enum class LogLevel { debug, info, warning, error };
+[[nodiscard]] std::string_view to_string(LogLevel level);
+/// Called from any thread, one call at a time. Must not call back into the store.
+using LogHook = std::function<void(LogLevel, std::string_view message)>;
+/// Writes warnings and errors to standard error: the default.
+void log_to_stderr(LogLevel level, std::string_view message);
+
+struct ConnectOptions {
+    Duration lease = 30s;              ///< for queues and workers that name none
+    Duration heartbeat = 10s;          ///< how often a worker extends what it holds
+    Duration connect_timeout = 10s;    ///< for the first connection; also the server's first answer
+    Duration retry_timeout = 30s;      ///< how long a call keeps trying while the database is away
+    std::size_t max_payload_bytes = 1024 * 1024;
+    LogHook log = log_to_stderr;       ///< nullptr: silence
+    bool accept_test_clock = false;    ///< lets workers run on a clock that a test has replaced
+};
+
+/// What verify() found. Empty means: exactly what install() made.
+struct SchemaReport {
+    int version = 0;                     ///< of the database; 0: not installed
+    std::vector<std::string> problems;   ///< "index messages_ready is missing", ...
+    [[nodiscard]] bool ok() const { return problems.empty(); }
+};
+
+enum class DeleteMode { if_empty, force };
+
+/// A copyable, thread-safe handle. The last copy closes the connections.
+class Store {
+public:
+    explicit Store(std::shared_ptr<store::Backend> backend);
+
+    /// Creates or upgrades the schema. Idempotent; safe from several processes at once and while
+    /// workers run. Throws schema_too_new where the database was written by a newer pawl.
+    void install() const;
+    [[nodiscard]] SchemaReport verify() const;
+
+    /// Creates the queue or changes the options given. Names: 1 to 128 characters out of letters,
+    /// digits, '_', '-', '.', ':', not starting with '.'.
+    Queue create_queue(const std::string& name, const QueueOptions& options = {}) const;
+    [[nodiscard]] Queue queue(std::string name) const;
+    [[nodiscard]] std::vector<QueueInfo> queues() const;
+    /// Its archive goes with it. if_empty: throws queue_not_empty while live messages or dead
+    /// letters are there.
+    void delete_queue(const std::string& name, DeleteMode mode = DeleteMode::if_empty) const;
+
+    [[nodiscard]] std::vector<WorkerInfo> workers() const;
+    [[nodiscard]] WorkerInfo worker(WorkerId id) const;
+    /// Moves a worker, of any process; it obeys at its next heartbeat. Throws invalid_transition.
+    void transition_worker(WorkerId id, WorkerEvent event) const;
+    /// Forgets stopped and lost workers last heard of longer ago than that; returns how many.
+    std::int64_t purge_workers(Duration older_than) const;
+
+    [[nodiscard]] StoreStats stats() const;
+    [[nodiscard]] std::vector<QueueStats> queue_stats() const;
+    [[nodiscard]] Timestamp now() const;  ///< the database's clock
+
+    [[nodiscard]] const std::shared_ptr<store::Backend>& backend() const { return backend_; }
+
+private:
+    std::shared_ptr<store::Backend> backend_;
+};
+
+/// Opens a store:
+///   sqlite:path/to/file.db   sqlite::memory:   postgresql://user@host/db   postgres://...
+/// Parameters: schema (PostgreSQL, default pawl), synchronous (SQLite: full, normal), busy_timeout
+/// (SQLite, milliseconds), max_connections, pooler=transaction (PostgreSQL behind PgBouncer); others
+/// go to libpq. The first connection is made here, so that a wrong address fails at once.
+[[nodiscard]] Store connect(const std::string& url, ConnectOptions options = {});
+
+}  // namespace pawl

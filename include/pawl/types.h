@@ -1,0 +1,75 @@
+// The small types everything else speaks in: ids, time, leases, outcomes, JSON text.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <utility>
+
+namespace pawl {
+
+using namespace std::chrono_literals;
+
+/// UTC, microseconds: what the database's clock gives and stores.
+using Timestamp = std::chrono::sys_time<std::chrono::microseconds>;
+using Duration = std::chrono::milliseconds;
+
+/// A 64-bit id given by the database. Ids of different things do not mix.
+template <class Tag>
+class Id {
+public:
+    constexpr Id() = default;
+    constexpr explicit Id(std::int64_t value) : value_(value) {}
+    [[nodiscard]] constexpr std::int64_t value() const { return value_; }
+    /// False for the default-made id, which names nothing.
+    constexpr explicit operator bool() const { return value_ != 0; }
+    friend constexpr auto operator<=>(Id, Id) = default;
+    friend std::ostream& operator<<(std::ostream& out, Id id) { return out << id.value_; }
+
+private:
+    std::int64_t value_ = 0;
+};
+
+using MessageId = Id<struct MessageTag>;
+using QueueId = Id<struct QueueTag>;
+using WorkerId = Id<struct WorkerTag>;
+
+/// The right to settle one message: its id and the number of the hand-out that gave it to you. The
+/// delivery number only grows, so an older lease of the same message is worthless (fencing).
+struct Lease {
+    MessageId message;
+    int delivery = 0;
+    friend bool operator==(const Lease&, const Lease&) = default;
+};
+
+/// What became of one settled message. Neither is an error: both happen in a healthy system.
+enum class Outcome {
+    done,        ///< recorded, and durable
+    lease_lost,  ///< the message was handed out again, settled or deleted in the meantime: nothing changed
+};
+
+/// JSON text, passed through unparsed. `Json{R"({"to":"ada"})"}` is an object; a typed value gets
+/// here through <pawl/json.h>.
+struct Json {
+    std::string text = "null";
+    Json() = default;
+    explicit Json(std::string json_text) : text(std::move(json_text)) {}
+    friend bool operator==(const Json&, const Json&) = default;
+};
+
+/// How typed values become JSON text and come back. <pawl/json.h> defines it for everything that
+/// nlohmann::json converts; specialise it yourself to use another library.
+template <class T>
+struct JsonCodec;
+
+}  // namespace pawl
+
+template <class Tag>
+struct std::hash<pawl::Id<Tag>> {
+    std::size_t operator()(pawl::Id<Tag> id) const noexcept {
+        return std::hash<std::int64_t>{}(id.value());
+    }
+};

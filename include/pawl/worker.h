@@ -1,0 +1,180 @@
+// A worker: threads that take messages from queues, run handlers, and report.
+#pragma once
+
+#include <pawl/store.h>
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pawl {
+
+namespace runtime {
+class WorkerRuntime;
+struct Executing;
+}  // namespace runtime
+
+/// What a handler gets for the messages in its hands. Leases are extended while it runs.
+class HandlerContext {
+public:
+    explicit HandlerContext(runtime::Executing& executing) : executing_(executing) {}
+    [[nodiscard]] std::span<const Message> messages() const;
+    /// The first message: the only one, in a single handler.
+    [[nodiscard]] const Message& message() const { return messages().front(); }
+    /// Requested when all leases are lost or the worker's stop deadline has passed: results are
+    /// fenced off from then on, so a long handler does well to look.
+    [[nodiscard]] std::stop_token stop_token() const;
+    /// True when the message was handed to somebody else meanwhile.
+    [[nodiscard]] bool lease_lost(const Message& message) const;
+    /// In a batch handler: gives one message back, or fails it, while the others are archived.
+    void release(const Message& message, Duration delay = {});
+    void fail(const Message& message, const std::string& error);
+
+private:
+    runtime::Executing& executing_;
+};
+
+using Handler = std::function<void(HandlerContext&)>;
+
+/// What stop() could not finish.
+struct StopReport {
+    int stuck = 0;        ///< handlers still running when the deadline came; their threads end later
+    int handed_back = 0;  ///< messages given back unstarted
+};
+
+class Worker {
+public:
+    explicit Worker(std::shared_ptr<runtime::WorkerRuntime> runtime);
+    Worker(Worker&&) noexcept;
+    Worker& operator=(Worker&&) noexcept;
+    ~Worker();  ///< stop(0s) where it was not stopped
+
+    [[nodiscard]] WorkerId id() const;
+    [[nodiscard]] WorkerStatus status() const;
+    void start();           ///< returns at once
+    void poll_forever();    ///< start(), then returns after stop(), interrupt() or a handled signal
+    int poll_once();        ///< claims what is there now, runs it, reports it; returns how many
+    /// Claims no more, waits for the handlers, gives the rest back. Idempotent; legal before start().
+    StopReport stop(Duration deadline = 10s);
+    void interrupt();       ///< ends the polling; poll_forever() returns after a drain
+    void suspend();         ///< claims nothing until resume()
+    void resume();
+    /// SIGINT and SIGTERM end poll_forever() with a drain. Opt-in; one worker per process.
+    void handle_signals();
+
+private:
+    std::shared_ptr<runtime::WorkerRuntime> runtime_;
+};
+
+/// One queue's handler, and how many messages it takes at a time.
+struct HandlerSpec {
+    std::string queue;
+    int batch_size = 1;
+    Handler handler;
+};
+
+struct WorkerOptions {
+    std::string name;
+    int port = 0;  ///< shown to operators; nothing listens there
+    int concurrency = 4;
+    std::optional<Duration> lease;      ///< default: each queue's
+    std::optional<Duration> heartbeat;  ///< default: the store's
+    Duration poll_interval = 5s;        ///< fallback where no wake-up reaches us
+    Duration backoff_base = 1s;
+    Duration backoff_cap = 5min;
+    std::vector<HandlerSpec> handlers;
+};
+
+class WorkerBuilder {
+public:
+    explicit WorkerBuilder(std::string name) { options_.name = std::move(name); }
+
+    /// A handler that returns archives the message (deletes it where the queue keeps no archive);
+    /// one that throws gives it back with backoff. It takes (const Message&), (HandlerContext&), or,
+    /// with <pawl/json.h>, (const T&): a payload that is no T makes a dead letter.
+    template <class F>
+    WorkerBuilder& on_message(std::string queue, F handler) {
+        return add(std::move(queue), 1, wrap_single(std::move(handler)));
+    }
+    /// Up to `batch_size` messages at a time: (std::span<const Message>) or (HandlerContext&). A
+    /// throw gives the whole batch back.
+    template <class F>
+    WorkerBuilder& on_batch(std::string queue, int batch_size, F handler) {
+        if constexpr (std::invocable<F&, HandlerContext&>) {
+            return add(std::move(queue), batch_size, std::move(handler));
+        } else {
+            return add(
+                std::move(queue), batch_size,
+                [handler = std::move(handler)](HandlerContext& context) mutable {
+                    handler(context.messages());
+                }
+            );
+        }
+    }
+    WorkerBuilder& port(int value) { return options_.port = value, *this; }
+    WorkerBuilder& concurrency(int value) { return options_.concurrency = value, *this; }
+    WorkerBuilder& lease(Duration value) { return options_.lease = value, *this; }
+    WorkerBuilder& heartbeat(Duration value) { return options_.heartbeat = value, *this; }
+    WorkerBuilder& poll_interval(Duration value) { return options_.poll_interval = value, *this; }
+    WorkerBuilder& backoff(Duration base, Duration cap) {
+        options_.backoff_base = base;
+        options_.backoff_cap = cap;
+        return *this;
+    }
+    /// Registers the worker with the store. Throws queue_not_found, test_clock, invalid_argument.
+    [[nodiscard]] Worker create(const Store& store) const;
+
+private:
+    WorkerBuilder& add(std::string queue, int batch_size, Handler handler) {
+        options_.handlers.push_back({std::move(queue), batch_size, std::move(handler)});
+        return *this;
+    }
+    template <class R, class F, class Argument>
+    static Argument argument_of(R (F::*)(Argument) const);
+    template <class R, class F, class Argument>
+    static Argument argument_of(R (F::*)(Argument));
+    template <class F>
+    static Handler wrap_single(F handler) {
+        if constexpr (std::invocable<F&, const Message&>) {
+            return [handler = std::move(handler)](HandlerContext& c) mutable { handler(c.message()); };
+        } else if constexpr (std::invocable<F&, HandlerContext&>) {
+            return std::move(handler);
+        } else if constexpr (std::is_pointer_v<F>) {
+            return wrap_typed(std::move(handler), handler);
+        } else {
+            using Value = std::remove_cvref_t<decltype(argument_of(&F::operator()))>;
+            return wrap_value<Value>(std::move(handler));
+        }
+    }
+    template <class F, class R, class Argument>
+    static Handler wrap_typed(F handler, R (*)(Argument)) {
+        return wrap_value<std::remove_cvref_t<Argument>>(std::move(handler));
+    }
+    template <class Value, class F>
+    static Handler wrap_value(F handler) {
+        return [handler = std::move(handler)](HandlerContext& context) mutable {
+            Value value = decode<Value>(context.message());
+            handler(value);
+        };
+    }
+    template <class Value>
+    static Value decode(const Message& message) {
+        try {
+            return message.as<Value>();
+        } catch (const Error& error) {
+            throw PermanentError(error.what());  // it will not decode better the next time
+        }
+    }
+
+    WorkerOptions options_;
+};
+
+[[nodiscard]] inline WorkerBuilder worker(std::string name) { return WorkerBuilder(std::move(name)); }
+
+}  // namespace pawl

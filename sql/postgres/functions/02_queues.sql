@@ -1,0 +1,149 @@
+-- Queues: definition and administration. Errors use the class PW of SQLSTATEs (docs/errors.md).
+
+-- Enqueuers hold it shared, delete_queue exclusively: no message is left without its queue, and no
+-- row of `queues` is written by enqueuing.
+create or replace function {schema}.queue_lock_key(queue_id bigint) returns bigint
+language sql stable
+as $$ select hashint8extended(queue_id, '{schema}.messages'::regclass::oid::bigint) $$;
+
+create or replace function {schema}.queue_id(queue_name text) returns bigint
+language plpgsql stable
+as $$
+declare
+    found_id bigint;
+begin
+    select q.queue_id into found_id from {schema}.queues q where q.name = queue_name;
+    if found_id is null then
+        raise exception 'queue ''%'' does not exist: create it first', queue_name
+            using errcode = 'PW001';
+    end if;
+    return found_id;
+end
+$$;
+
+-- Only options that are given are changed; an empty dead_letter_queue goes back to the archive.
+create or replace function {schema}.create_queue(
+    queue_name        text,
+    keep_archive      boolean default null,
+    lease_ms          bigint default null,
+    max_strikes       integer default null,
+    max_attempts      integer default null,
+    dead_letter_queue text default null
+) returns void
+language plpgsql
+as $$
+declare
+    forward_to bigint :=
+        case when dead_letter_queue <> '' then {schema}.queue_id(dead_letter_queue) end;
+begin
+    if queue_name is null or queue_name !~ '^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$' then
+        raise exception 'invalid queue name ''%'': use 1 to 128 letters, digits, ''_'', ''-'', ''.'', '':'', '
+                        'not starting with ''.''', queue_name
+            using errcode = 'PW003';
+    end if;
+    if dead_letter_queue = queue_name then
+        raise exception 'queue ''%'': cannot be its own dead letter queue', queue_name
+            using errcode = 'PW003';
+    end if;
+    insert into {schema}.queues as q
+        (name, keep_archive, lease_ms, max_strikes, max_attempts, dead_letter_queue_id, created_at)
+    values (
+        queue_name, coalesce(create_queue.keep_archive, true), create_queue.lease_ms,
+        coalesce(create_queue.max_strikes, 5), coalesce(create_queue.max_attempts, 25), forward_to,
+        {schema}.clock()
+    )
+    on conflict (name) do update set
+        keep_archive = coalesce(create_queue.keep_archive, q.keep_archive),
+        lease_ms = coalesce(create_queue.lease_ms, q.lease_ms),
+        max_strikes = coalesce(create_queue.max_strikes, q.max_strikes),
+        max_attempts = coalesce(create_queue.max_attempts, q.max_attempts),
+        dead_letter_queue_id =
+            case when dead_letter_queue is null then q.dead_letter_queue_id else forward_to end;
+end
+$$;
+comment on function {schema}.create_queue is
+    'Creates a queue, or changes the options given of an existing one.';
+
+create or replace function {schema}.delete_queue(queue_name text, force boolean default false)
+returns void
+language plpgsql
+as $$
+declare
+    id bigint := {schema}.queue_id(queue_name);
+    live bigint;
+    dead bigint;
+begin
+    perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
+    if not force then
+        select count(*) into live from {schema}.messages m where m.queue_id = id;
+        select count(*) into dead from {schema}.archive a where a.queue_id = id and a.dead;
+        if live > 0 or dead > 0 then
+            raise exception 'queue ''%'' holds % messages and % dead letters: settle or purge them, or force it',
+                queue_name, live, dead using errcode = 'PW002';
+        end if;
+    end if;
+    delete from {schema}.messages m where m.queue_id = id;
+    delete from {schema}.archive a where a.queue_id = id;
+    delete from {schema}.queues q where q.queue_id = id;
+end
+$$;
+comment on function {schema}.delete_queue is
+    'Deletes a queue with its archive; refused while live messages or dead letters are there, unless forced.';
+
+create or replace function {schema}.pause_queue(queue_name text, paused boolean default true)
+returns void
+language plpgsql
+as $$
+declare
+    id bigint := {schema}.queue_id(queue_name);
+begin
+    update {schema}.queues q set paused = pause_queue.paused where q.queue_id = id;
+end
+$$;
+comment on function {schema}.pause_queue is
+    'Paused: enqueue works, claims return nothing. Pass false to resume.';
+
+create or replace function {schema}.purge_queue(queue_name text) returns bigint
+language plpgsql
+as $$
+declare
+    id bigint := {schema}.queue_id(queue_name);
+    purged bigint;
+begin
+    delete from {schema}.messages m where m.queue_id = id;
+    get diagnostics purged = row_count;
+    return purged;
+end
+$$;
+comment on function {schema}.purge_queue is 'Deletes every live message of the queue; returns how many.';
+
+create or replace function {schema}.metrics(queue_name text default null) returns table (
+    queue text, paused boolean, ready bigint, waiting bigint, leased bigint, archived bigint,
+    dead bigint, oldest_ready_ms bigint
+)
+language sql
+as $$
+    with now as materialized (select {schema}.clock() as at)
+    select q.name, q.paused, coalesce(m.ready, 0), coalesce(m.waiting, 0), coalesce(m.leased, 0),
+           coalesce(a.archived, 0), coalesce(a.dead, 0),
+           (extract(epoch from now.at - m.oldest) * 1000)::bigint
+    from {schema}.queues q
+    cross join now
+    left join lateral (
+        select count(*) filter (where s.state = 'ready') as ready,
+               count(*) filter (where s.state = 'waiting') as waiting,
+               count(*) filter (where s.state = 'leased') as leased,
+               min(s.visible_at) filter (where s.state = 'ready') as oldest
+        from (
+            select {schema}.message_state(m.state, m.visible_at, now.at) as state, m.visible_at
+            from {schema}.messages m where m.queue_id = q.queue_id
+        ) s
+    ) m on true
+    left join lateral (
+        select count(*) filter (where not a.dead) as archived, count(*) filter (where a.dead) as dead
+        from {schema}.archive a where a.queue_id = q.queue_id
+    ) a on true
+    where metrics.queue_name is null or q.name = metrics.queue_name
+    order by q.name
+$$;
+comment on function {schema}.metrics is 'Counts per queue: ready, waiting, leased, archived, dead, age of the oldest ready one.';

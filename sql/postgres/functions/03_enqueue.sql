@@ -1,0 +1,65 @@
+-- Enqueue. `wake` sends the NOTIFY inside the caller's transaction; the C++ store sends it after its
+-- commit instead, because commits with a NOTIFY queue behind one global lock.
+
+-- All or nothing. Arrays are aligned; null times mean now. Returns the ids in the order given.
+create or replace function {schema}.enqueue_batch(
+    queue_name text,
+    payloads   json[],
+    priorities integer[] default null,
+    delays_ms  bigint[] default null,
+    ats        timestamptz[] default null,
+    wake       boolean default true
+) returns bigint[]
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    id     bigint := {schema}.queue_id(queue_name);
+    ids    bigint[];
+begin
+    perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(id));
+    -- `queues` is read again behind the lock: the queue may just have been deleted.
+    with added as (
+        insert into {schema}.messages
+            (queue_id, priority, state, visible_at, enqueued_at, payload)
+        select q.queue_id, coalesce(n.priority, 0),
+               case when n.at > now_at then 'waiting' else 'ready' end,
+               greatest(n.at, now_at), now_at, n.payload
+        from {schema}.queues q
+        cross join lateral (
+            select u.payload, u.priority, u.ordinality,
+                   coalesce(u.at, now_at + {schema}.ms(u.delay_ms), now_at) as at
+            from unnest(payloads, priorities, delays_ms, ats) with ordinality
+                as u (payload, priority, delay_ms, at, ordinality)
+        ) n
+        where q.queue_id = id
+        order by n.ordinality
+        returning message_id
+    )
+    select array_agg(added.message_id order by added.message_id) into ids from added;
+    if ids is null and cardinality(payloads) > 0 then
+        perform {schema}.queue_id(queue_name);  -- says that it does not exist
+    end if;
+    if wake then
+        perform pg_notify('pawl_{schema_name}', id::text);
+    end if;
+    return coalesce(ids, '{}');
+end
+$$;
+comment on function {schema}.enqueue_batch is
+    'Adds messages to a queue, all or nothing; returns their ids in order.';
+
+create or replace function {schema}.enqueue(
+    queue_name text,
+    payload    json,
+    priority   integer default 0,
+    delay_ms   bigint default 0,
+    at         timestamptz default null
+) returns bigint
+language sql
+as $$
+    select ({schema}.enqueue_batch(
+        queue_name, array[payload], array[priority], array[delay_ms], array[at]
+    ))[1]
+$$;
+comment on function {schema}.enqueue is 'Adds one message to a queue; returns its id.';

@@ -1,0 +1,243 @@
+-- Settling: what the holder of a delivery may do with a message. Every function takes aligned arrays,
+-- never waits for a lock, never raises for data, and returns one outcome per item:
+--
+--   done        recorded (or: already recorded by this same delivery, where `repeated`)
+--   lease_lost  this delivery is not the last one, or it is settled: nothing was changed
+--   busy        somebody has the row locked at the moment: ask again
+--
+-- `repeated` is for a caller whose earlier commit lost its answer: what this delivery may have written
+-- then counts as done.
+--
+-- The planner settings are part of the functions, because statistics of a queue table are always
+-- wrong: nobody's plan can go bad, whoever calls. Rows are addressed by ctid behind the lock, which
+-- saves a second look-up and is safe because a locked row cannot move.
+
+-- The rows of these leases that can be settled now, locked in id order.
+create or replace function {schema}.lock_leases(
+    message_ids bigint[], deliveries integer[], out tids tid[], out ids bigint[]
+)
+language sql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+    select array_agg(held.tid), array_agg(held.message_id)
+    from (
+        select m.ctid as tid, m.message_id
+        from unnest(message_ids, deliveries) as l (message_id, delivery)
+        join {schema}.messages m
+          on m.message_id = l.message_id and m.delivery = l.delivery and m.state = 'leased'
+        order by m.message_id
+        for update of m skip locked
+    ) held
+$$;
+
+-- Why some leases could not be locked: only called when that happened. A message of which nothing is
+-- left was deleted; in doubt, by us.
+create or replace function {schema}.settle_outcomes(
+    message_ids bigint[], deliveries integer[], settled bigint[], repeated boolean
+) returns text[]
+language sql
+as $$
+    select array_agg(
+        case
+            when l.message_id = any(settled) then 'done'
+            when m.delivery = l.delivery and m.state = 'leased' then 'busy'
+            when not repeated then 'lease_lost'
+            when coalesce(m.delivery, a.delivery, l.delivery) = l.delivery then 'done'
+            else 'lease_lost'
+        end order by l.ordinality
+    )
+    from unnest(message_ids, deliveries) with ordinality as l (message_id, delivery, ordinality)
+    left join {schema}.messages m on m.message_id = l.message_id
+    left join {schema}.archive a on a.message_id = l.message_id
+$$;
+
+create or replace function {schema}.archive(
+    message_ids bigint[], deliveries integer[], repeated boolean default false
+) returns text[]
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    held   record;
+begin
+    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    with gone as (
+        delete from {schema}.messages m where m.ctid = any(held.tids) returning m.*
+    )
+    insert into {schema}.archive
+        (message_id, queue_id, priority, delivery, strikes, attempts, dead, reason, enqueued_at,
+         archived_at, worker_id, payload)
+    select g.message_id, g.queue_id, g.priority, g.delivery, g.strikes, g.attempts, false, null,
+           g.enqueued_at, now_at, g.worker_id, g.payload
+    from gone g
+    where (select q.keep_archive from {schema}.queues q where q.queue_id = g.queue_id);
+    if cardinality(held.ids) = cardinality(message_ids) then
+        return array_fill('done'::text, array[cardinality(message_ids)]);
+    end if;
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+end
+$$;
+comment on function {schema}.archive is
+    'Settles messages as done: to the archive, or gone where the queue keeps none. One outcome each.';
+
+create or replace function {schema}.delete(
+    message_ids bigint[], deliveries integer[], repeated boolean default false
+) returns text[]
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    held record;
+begin
+    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    delete from {schema}.messages m where m.ctid = any(held.tids);
+    if cardinality(held.ids) = cardinality(message_ids) then
+        return array_fill('done'::text, array[cardinality(message_ids)]);
+    end if;
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+end
+$$;
+comment on function {schema}.delete is 'Deletes messages without a trace. One outcome each.';
+
+create or replace function {schema}.release(
+    message_ids bigint[], deliveries integer[], delays_ms bigint[] default null,
+    repeated boolean default false
+) returns text[]
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    held   record;
+begin
+    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    update {schema}.messages m
+    set state = case when coalesce(l.delay_ms, 0) > 0 then 'waiting' else 'ready' end,
+        visible_at = now_at + {schema}.ms(coalesce(l.delay_ms, 0)), strikes = 0, worker_id = null
+    from unnest(message_ids, delays_ms) as l (message_id, delay_ms)
+    where m.message_id = l.message_id and m.message_id = any(held.ids);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+end
+$$;
+comment on function {schema}.release is
+    'Gives messages back, visible after the delay. Costs no strike. One outcome each.';
+
+-- As if the hand-out had not been, but for the delivery number, which never goes back. What still has
+-- strikes stays a due row, so that ready rows never carry suspicion.
+create or replace function {schema}.hand_back(
+    message_ids bigint[], deliveries integer[], repeated boolean default false
+) returns text[]
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    held   record;
+begin
+    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    update {schema}.messages m
+    set state = case when m.strikes > 1 then 'waiting' else 'ready' end,
+        visible_at = now_at, strikes = m.strikes - 1, worker_id = null
+    where m.message_id = any(held.ids);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+end
+$$;
+comment on function {schema}.hand_back is 'Gives back messages whose handler was never started.';
+
+create or replace function {schema}.extend(
+    message_ids bigint[], deliveries integer[], leases_ms bigint[]
+) returns text[]
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    held   record;
+begin
+    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    update {schema}.messages m
+    set visible_at = now_at + {schema}.ms(l.lease_ms)
+    from unnest(message_ids, leases_ms) as l (message_id, lease_ms)
+    where m.message_id = l.message_id and m.message_id = any(held.ids);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, false);
+end
+$$;
+comment on function {schema}.extend is 'Lets leases end that long from now. One outcome each.';
+
+-- Dead letters: to the archive with the reason, or on to the queue's dead letter queue. The caller
+-- has locked the rows.
+create or replace function {schema}.bury_locked(message_ids bigint[], reasons text[]) returns void
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+begin
+    update {schema}.messages m
+    set queue_id = q.dead_letter_queue_id, state = 'ready', visible_at = now_at, strikes = 0,
+        attempts = 0, worker_id = null, last_error = b.reason
+    from unnest(message_ids, reasons) as b (message_id, reason), {schema}.queues q
+    where m.message_id = b.message_id and q.queue_id = m.queue_id
+      and q.dead_letter_queue_id is not null;
+
+    with gone as (
+        delete from {schema}.messages m
+        where m.message_id = any(message_ids) and m.state <> 'ready'
+        returning m.*
+    )
+    insert into {schema}.archive
+        (message_id, queue_id, priority, delivery, strikes, attempts, dead, reason, enqueued_at,
+         archived_at, worker_id, payload)
+    select g.message_id, g.queue_id, g.priority, g.delivery, g.strikes, g.attempts, true, b.reason,
+           g.enqueued_at, now_at, g.worker_id, g.payload
+    from gone g join unnest(message_ids, reasons) as b (message_id, reason) using (message_id);
+end
+$$;
+
+create or replace function {schema}.bury(
+    message_ids bigint[], deliveries integer[], reasons text[], repeated boolean default false
+) returns text[]
+language plpgsql
+as $$
+declare
+    held record;
+begin
+    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    perform {schema}.bury_locked(array_agg(l.message_id), array_agg(l.reason))
+    from unnest(message_ids, reasons) as l (message_id, reason)
+    where l.message_id = any(held.ids);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+end
+$$;
+comment on function {schema}.bury is 'Makes dead letters at once, with a reason. One outcome each.';
+
+create or replace function {schema}.fail(
+    message_ids bigint[], deliveries integer[], errors text[], delays_ms bigint[],
+    repeated boolean default false
+) returns text[]
+language plpgsql
+as $$
+declare
+    now_at    timestamptz := {schema}.clock();
+    held      record;
+    exhausted record;
+begin
+    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    update {schema}.messages m
+    set attempts = m.attempts + 1, last_error = l.error, strikes = 0,
+        state = 'waiting', visible_at = now_at + {schema}.ms(l.delay_ms), worker_id = null
+    from unnest(message_ids, errors, delays_ms) as l (message_id, error, delay_ms)
+    where m.message_id = l.message_id and m.message_id = any(held.ids);
+
+    select array_agg(m.message_id) as ids, array_agg(format('failed %s times: %s', m.attempts, m.last_error)) as reasons
+    into exhausted
+    from {schema}.messages m join {schema}.queues q using (queue_id)
+    where m.message_id = any(held.ids) and q.max_attempts > 0 and m.attempts >= q.max_attempts;
+    if exhausted.ids is not null then
+        perform {schema}.bury_locked(exhausted.ids, exhausted.reasons);
+    end if;
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+end
+$$;
+comment on function {schema}.fail is
+    'Records failures: back after the delay, or a dead letter at the queue''s max_attempts.';

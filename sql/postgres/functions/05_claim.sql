@@ -1,0 +1,297 @@
+-- The claim: hands out messages of a set of queues, in order of priority and arrival, with a lease.
+--
+-- Ready rows come from messages_ready, due rows (delays and leases that have ended) from messages_due,
+-- at most `qty` of each, so neither a backlog nor a million timers that end at once is ever sorted.
+--
+-- Both indexes keep entries of rows that are long gone until vacuum comes, and they lie just where a
+-- claim begins to read. So a caller that claims again and again may tell how far it has come:
+--   floor_priority, floor_message   the last row it got from the (single) queue: ready rows are taken
+--                                   from there on, and above that priority. Rows committed late behind
+--                                   the floor are found by the next claim without one; claims that
+--                                   run short look again from the start by themselves.
+--   looked_at, swept_at             when due rows were last looked for, and when from the very start.
+--                                   While ready rows fill the claim, due rows are looked for every
+--                                   100 ms, and from the start every 10 s.
+--
+-- A message with two strikes came back twice without a report: it may kill its process, so it is
+-- handed out alone. At max_strikes it becomes a dead letter here.
+--
+-- The last row returned has no message_id: it tells the clock, when the next row becomes due, whether
+-- due rows were looked for, the queue to start after the next time, and whether queues were left out.
+
+-- Up to 32 queues that are worth a look, not paused, starting after `after_queue`. A narrow set is
+-- taken as it is; of a wide one only queues that have rows, found by skipping through the indexes.
+create or replace function {schema}.claim_queues(
+    queue_ids bigint[], after_queue bigint,
+    out live bigint[], out leases_ms bigint[], out strikes_limits integer[], out last_queue bigint,
+    out more boolean
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    candidates bigint[] := queue_ids;
+    wanted     constant integer := 32;
+begin
+    more := cardinality(queue_ids) > wanted;
+    if more then
+        -- Two skip scans, each from behind after_queue to the end, then from the start up to it.
+        with recursive
+        ready_queues (queue_id, wrapped, steps) as (
+            select coalesce(
+                       (select min(m.queue_id) from {schema}.messages m
+                        where m.state = 'ready' and m.queue_id > after_queue), 0), false, 1
+            union all
+            select coalesce(
+                       (select min(m.queue_id) from {schema}.messages m
+                        where m.state = 'ready' and m.queue_id > s.queue_id
+                          and (not (s.wrapped or s.queue_id = 0) or m.queue_id <= after_queue)), 0),
+                   s.wrapped or s.queue_id = 0, s.steps + 1
+            from ready_queues s
+            where s.steps < wanted and not (s.wrapped and s.queue_id = 0)
+        ),
+        due_queues (queue_id, wrapped, steps) as (
+            select coalesce(
+                       (select min(m.queue_id) from {schema}.messages m
+                        where m.state <> 'ready' and m.queue_id > after_queue), 0), false, 1
+            union all
+            select coalesce(
+                       (select min(m.queue_id) from {schema}.messages m
+                        where m.state <> 'ready' and m.queue_id > s.queue_id
+                          and (not (s.wrapped or s.queue_id = 0) or m.queue_id <= after_queue)), 0),
+                   s.wrapped or s.queue_id = 0, s.steps + 1
+            from due_queues s
+            where s.steps < wanted and not (s.wrapped and s.queue_id = 0)
+        ),
+        scanned as (
+            select * from ready_queues union all select * from due_queues
+        )
+        select array_agg(distinct s.queue_id) filter (where s.queue_id > 0 and s.queue_id = any(queue_ids)),
+               count(*) filter (where s.wrapped and s.queue_id = 0) < 2,
+               -- Where the shorter of two cut scans stopped: the next claim goes on there.
+               coalesce(min(s.queue_id) filter (where s.steps = wanted and s.queue_id > 0), 0)
+        into candidates, more, last_queue
+        from scanned s;
+    end if;
+    select array_agg(q.queue_id), array_agg(q.lease_ms), array_agg(q.max_strikes)
+    into live, leases_ms, strikes_limits
+    from (
+        select q.queue_id, q.lease_ms, q.max_strikes
+        from {schema}.queues q
+        where q.queue_id = any(candidates) and not q.paused
+        order by q.queue_id <= after_queue, q.queue_id
+        limit wanted * 2
+    ) q;
+    if not more then
+        last_queue := live[1];  -- another queue goes first the next time
+    end if;
+end
+$$;
+
+create or replace function {schema}.claim(
+    queue_ids        bigint[],
+    qty              integer,
+    lease_ms         bigint default null,
+    worker_id        bigint default null,
+    default_lease_ms bigint default 30000,
+    after_queue      bigint default 0,
+    floor_priority   integer default null,
+    floor_message    bigint default null,
+    looked_at        timestamptz default null,
+    swept_at         timestamptz default null
+) returns table (
+    message_id bigint, queue_id bigint, priority integer, delivery integer, strikes integer,
+    attempts integer, enqueued_at timestamptz, visible_at timestamptz, last_error text, payload json,
+    now_at timestamptz, next_due timestamptz, looked boolean, last_queue bigint, more boolean
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    at        timestamptz := {schema}.clock();
+    due_floor timestamptz := case when at - claim.swept_at < interval '10 seconds'
+                                  then claim.looked_at - interval '1 second' else '-infinity' end;
+    scope     record;
+    leases    interval[];
+    picked    tid[];
+    due_tids       tid[];
+    due_ids        bigint[];
+    due_priorities integer[];
+    poison    bigint[];
+    reasons   text[];
+    suspect   bigint;
+    remaining integer := claim.qty;
+    ceiling   integer := 2147483647;
+    level     integer;
+    heads     bigint[];
+    got       integer;
+begin
+    select * into scope from {schema}.claim_queues(claim.queue_ids, claim.after_queue);
+    select array_agg({schema}.ms(coalesce(claim.lease_ms, l, claim.default_lease_ms)))
+    into leases from unnest(scope.leases_ms) l;
+    looked := false;
+
+    -- The usual case: one queue with plenty to do.
+    if cardinality(scope.live) = 1 then
+        if claim.floor_message is not null then
+            picked := array(
+                select m.ctid from {schema}.messages m
+                where m.queue_id = scope.live[1] and m.state = 'ready'
+                  and -m.priority < -claim.floor_priority
+                order by -m.priority, m.message_id limit claim.qty for update skip locked
+            );
+            picked := picked || array(
+                select m.ctid from {schema}.messages m
+                where m.queue_id = scope.live[1] and m.state = 'ready'
+                  and (-m.priority, m.message_id) > (-claim.floor_priority, claim.floor_message)
+                order by -m.priority, m.message_id limit claim.qty - cardinality(picked)
+                for update skip locked
+            );
+        end if;
+        if cardinality(picked) is distinct from claim.qty then
+            picked := array(
+                select m.ctid from {schema}.messages m
+                where m.queue_id = scope.live[1] and m.state = 'ready'
+                order by -m.priority, m.message_id limit claim.qty for update skip locked
+            );
+        end if;
+    end if;
+
+    -- Due rows, unless ready ones fill the claim and there was a look just now.
+    if cardinality(scope.live) > 0
+       and (cardinality(picked) is distinct from claim.qty
+            or at - claim.looked_at >= interval '100 milliseconds' or claim.looked_at is null) then
+        looked := true;
+        select array_agg(d.tid) filter (where not d.poison),
+               array_agg(d.message_id) filter (where not d.poison),
+               array_agg(d.priority) filter (where not d.poison),
+               array_agg(d.message_id) filter (where d.poison),
+               array_agg(format('poison: handed out %s times without a report', d.strikes))
+                   filter (where d.poison),
+               min(d.message_id) filter (where d.strikes >= 2 and not d.poison)
+        into due_tids, due_ids, due_priorities, poison, reasons, suspect
+        from (
+            select x.*, x.strikes >= h.strikes_limit as poison
+            from unnest(scope.live, scope.strikes_limits) as h (queue_id, strikes_limit)
+            cross join lateral (
+                select m.ctid as tid, m.message_id, m.priority, m.strikes
+                from {schema}.messages m
+                where m.queue_id = h.queue_id and m.state <> 'ready'
+                  and m.visible_at <= at and m.visible_at > due_floor
+                order by m.visible_at limit claim.qty for update skip locked
+            ) x
+        ) d;
+        if poison is not null then
+            perform {schema}.bury_locked(poison, reasons);
+        end if;
+    end if;
+
+    if suspect is not null then
+        return query
+        update {schema}.messages m
+        set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
+            visible_at = at + leases[array_position(scope.live, m.queue_id)],
+            worker_id = claim.worker_id
+        where m.message_id = suspect
+        returning m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts,
+                  m.enqueued_at, m.visible_at, m.last_error, m.payload,
+                  null::timestamptz, null::timestamptz, null::boolean, null::bigint, null::boolean;
+        remaining := 0;
+    end if;
+
+    -- Rounds: the highest priority that any queue has, fairly shared among the queues that have it,
+    -- merged with the due rows of at least that priority. One round without due rows in one queue.
+    while remaining > 0 and cardinality(scope.live) > 0 loop
+        if cardinality(scope.live) > 1 or due_ids is not null then
+            select max(h.priority), array_agg(h.queue_id order by h.place)
+                filter (where h.priority = h.top)
+            into level, heads
+            from (
+                select u.queue_id, u.place, p.priority, max(p.priority) over () as top
+                from unnest(scope.live) with ordinality as u (queue_id, place)
+                cross join lateral (
+                    select m.priority from {schema}.messages m
+                    where m.queue_id = u.queue_id and m.state = 'ready' and -m.priority >= -ceiling
+                    order by -m.priority, m.message_id limit 1
+                ) p
+            ) h;
+            picked := array(
+                select c.tid
+                from (
+                    select d.tid, d.priority, d.message_id
+                    from unnest(due_tids, due_ids, due_priorities) as d (tid, message_id, priority)
+                    where level is null or d.priority >= level
+                    union all
+                    select r.tid, r.priority, r.message_id
+                    from unnest(heads) as h (queue_id)
+                    cross join lateral (
+                        select m.ctid as tid, m.priority, m.message_id
+                        from {schema}.messages m
+                        where m.queue_id = h.queue_id and m.state = 'ready'
+                          and -m.priority = -level
+                        order by m.message_id
+                        limit (remaining + cardinality(heads) - 1) / cardinality(heads)
+                        for update skip locked
+                    ) r
+                ) c
+                order by c.priority desc, c.message_id
+                limit remaining
+            );
+        end if;
+        return query
+        update {schema}.messages m
+        set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
+            visible_at = at + leases[array_position(scope.live, m.queue_id)],
+            worker_id = claim.worker_id
+        where m.ctid = any(picked)
+        returning m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts,
+                  m.enqueued_at, m.visible_at, m.last_error, m.payload,
+                  null::timestamptz, null::timestamptz, null::boolean, null::bigint, null::boolean;
+        get diagnostics got = row_count;
+        remaining := remaining - got;
+        exit when level is null;  -- one queue without due rows, or nothing ready was left
+        if got = 0 then
+            ceiling := level - 1;  -- all of this level is in other hands
+        end if;
+        select array_agg(d.tid), array_agg(d.message_id), array_agg(d.priority)
+        into due_tids, due_ids, due_priorities
+        from unnest(due_tids, due_ids, due_priorities) as d (tid, message_id, priority)
+        where d.tid <> all(picked);
+    end loop;
+
+    if remaining > 0 then
+        next_due := (
+            select min(x.visible_at) from unnest(scope.live) as h (queue_id)
+            cross join lateral (
+                select m.visible_at from {schema}.messages m
+                where m.queue_id = h.queue_id and m.state <> 'ready' and m.visible_at > at
+                order by m.visible_at limit 1
+            ) x
+        );
+    end if;
+    return query select null::bigint, null::bigint, null::integer, null::integer, null::integer,
+        null::integer, null::timestamptz, null::timestamptz, null::text, null::json,
+        at, next_due, looked, scope.last_queue, scope.more;
+end
+$$;
+comment on function {schema}.claim is
+    'Hands out ready messages of a set of queues; the last row tells about the claim itself.';
+
+create or replace function {schema}.dequeue(
+    queue_name text, qty integer default 1, lease_ms bigint default null
+) returns table (
+    message_id bigint, delivery integer, priority integer, strikes integer, attempts integer,
+    enqueued_at timestamptz, visible_at timestamptz, payload json
+)
+language sql
+as $$
+    select c.message_id, c.delivery, c.priority, c.strikes, c.attempts, c.enqueued_at, c.visible_at,
+           c.payload
+    from {schema}.claim(array[{schema}.queue_id(queue_name)], qty, lease_ms) c
+    where c.message_id is not null
+    order by c.priority desc, c.message_id
+$$;
+comment on function {schema}.dequeue is
+    'Hands out up to qty messages of a queue with a lease; settle each by its id and delivery.';

@@ -1,0 +1,91 @@
+-- Workers: who works, and what an operator may do with them.
+
+create or replace function {schema}.register_worker(
+    worker_name text, host text, port integer, pid integer, lease_ms bigint,
+    subscriptions text[], handlers text[]
+) returns bigint
+language sql
+as $$
+    insert into {schema}.workers
+        (name, host, port, pid, status, lease_ms, subscriptions, handlers, started_at, heartbeat_at)
+    select worker_name, register_worker.host, register_worker.port, register_worker.pid, 'READY',
+           register_worker.lease_ms, register_worker.subscriptions, register_worker.handlers, t.at, t.at
+    from (select {schema}.clock() as at) t
+    returning worker_id
+$$;
+comment on function {schema}.register_worker is 'Makes a worker known; its id is its identity.';
+
+-- Null: the worker is not known (it was purged): it should stop.
+create or replace function {schema}.heartbeat(worker bigint) returns text
+language sql
+as $$
+    update {schema}.workers w set heartbeat_at = {schema}.clock()
+    where w.worker_id = worker
+    returning w.status
+$$;
+comment on function {schema}.heartbeat is 'Tells that a worker lives; returns the status it shall have.';
+
+create or replace function {schema}.transition_worker(worker bigint, worker_event text) returns text
+language plpgsql
+as $$
+declare
+    current_status text;
+    next_status    text;
+begin
+    select w.status into current_status
+    from {schema}.workers w where w.worker_id = worker for update;
+    if current_status is null then
+        raise exception 'worker % does not exist', worker using errcode = 'PW005';
+    end if;
+    select t.to_status into next_status
+    from {schema}.worker_transitions t
+    where t.from_status = current_status and t.event = worker_event;
+    if next_status is null then
+        raise exception 'worker % is %: % is not possible', worker, current_status, worker_event
+            using errcode = 'PW006';
+    end if;
+    update {schema}.workers w set status = next_status, heartbeat_at = {schema}.clock()
+    where w.worker_id = worker and w.status <> next_status;
+    return next_status;
+end
+$$;
+comment on function {schema}.transition_worker is
+    'Moves a worker by an event of the table worker_transitions; refuses any other.';
+
+create or replace function {schema}.stop_worker(worker bigint) returns text
+language sql
+as $$ select {schema}.transition_worker(worker, 'stop') $$;
+comment on function {schema}.stop_worker is 'Records that a worker has stopped.';
+
+create or replace function {schema}.list_workers(only_worker bigint default null) returns table (
+    worker_id bigint, name text, host text, port integer, pid integer, status text, lost boolean,
+    lease_ms bigint, subscriptions text[], handlers text[], started_at timestamptz,
+    heartbeat_at timestamptz
+)
+language sql
+as $$
+    select w.worker_id, w.name, w.host, w.port, w.pid, w.status,
+           w.status <> 'STOPPED' and w.heartbeat_at + {schema}.ms(w.lease_ms) < t.at,
+           w.lease_ms, w.subscriptions, w.handlers, w.started_at, w.heartbeat_at
+    from {schema}.workers w cross join (select {schema}.clock() as at) t
+    where only_worker is null or w.worker_id = only_worker
+    order by w.worker_id
+$$;
+comment on function {schema}.list_workers is 'Workers; lost: no heartbeat for longer than the lease.';
+
+create or replace function {schema}.purge_workers(older_than_ms bigint) returns bigint
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    purged bigint;
+begin
+    delete from {schema}.workers w
+    where (w.status = 'STOPPED' or w.heartbeat_at + {schema}.ms(w.lease_ms) < now_at)
+      and w.heartbeat_at <= now_at - {schema}.ms(older_than_ms);
+    get diagnostics purged = row_count;
+    return purged;
+end
+$$;
+comment on function {schema}.purge_workers is
+    'Forgets stopped and lost workers that were last heard of that long ago; returns how many.';

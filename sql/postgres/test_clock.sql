@@ -1,0 +1,18 @@
+-- The test kit's clock: see include/pawl/testing.h. The function is replaced once; then the row moves.
+
+-- name: replace_clock()
+create or replace function {schema}.clock() returns timestamptz
+language sql volatile
+as $$ select fixed_at from {schema}.test_clock $$
+
+-- name: set_clock(fixed_at)
+insert into {schema}.test_clock (id, fixed_at) values (1, @fixed_at::timestamptz)
+on conflict (id) do update set fixed_at = excluded.fixed_at
+
+-- name: restore_clock()
+create or replace function {schema}.clock() returns timestamptz
+language sql volatile
+as $$ select clock_timestamp() $$
+
+-- name: clear_clock()
+delete from {schema}.test_clock

@@ -1,0 +1,77 @@
+-- Settling: what the holder of a delivery may do with a message. Each statement names the delivery
+-- and does nothing for one that is not the last, or is settled (fencing).
+
+-- Before remove_message; where the queue keeps no archive it inserts nothing.
+-- name: keep_message(message_id, delivery, now)
+insert into pawl_archive
+    (message_id, queue_id, priority, delivery, strikes, attempts, dead, reason, enqueued_at,
+     archived_at, worker_id, payload)
+select m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, 0, null,
+       m.enqueued_at, @now, m.worker_id, m.payload
+from pawl_messages m
+where m.message_id = @message_id and m.delivery = @delivery and m.state = 'leased'
+  and (select q.keep_archive from pawl_queues q where q.queue_id = m.queue_id);
+
+-- name: remove_message(message_id, delivery)
+delete from pawl_messages
+where message_id = @message_id and delivery = @delivery and state = 'leased';
+
+-- name: release_message(message_id, delivery, state, visible_at)
+update pawl_messages
+set state = @state, visible_at = @visible_at, strikes = 0, worker_id = null
+where message_id = @message_id and delivery = @delivery and state = 'leased'
+returning queue_id;
+
+-- What still has strikes stays a due row, so that ready rows never carry suspicion.
+-- name: hand_back_message(message_id, delivery, now)
+update pawl_messages
+set state = case when strikes > 1 then 'waiting' else 'ready' end, visible_at = @now,
+    strikes = strikes - 1, worker_id = null
+where message_id = @message_id and delivery = @delivery and state = 'leased'
+returning queue_id;
+
+-- name: extend_message(message_id, delivery, visible_at)
+update pawl_messages set visible_at = @visible_at
+where message_id = @message_id and delivery = @delivery and state = 'leased';
+
+-- name: fail_message(message_id, delivery, error, visible_at)
+update pawl_messages
+set attempts = attempts + 1, last_error = @error, strikes = 0, state = 'waiting',
+    visible_at = @visible_at, worker_id = null
+where message_id = @message_id and delivery = @delivery and state = 'leased'
+returning queue_id, attempts,
+          (select q.max_attempts from pawl_queues q where q.queue_id = pawl_messages.queue_id);
+
+-- name: is_held(message_id, delivery)
+select 1 from pawl_messages
+where message_id = @message_id and delivery = @delivery and state = 'leased';
+
+-- Dead letters go on to the queue's dead letter queue ...
+-- name: forward_dead(message_id, now, reason)
+update pawl_messages
+set queue_id = (select q.dead_letter_queue_id from pawl_queues q
+                where q.queue_id = pawl_messages.queue_id),
+    state = 'ready', visible_at = @now, strikes = 0, attempts = 0, worker_id = null,
+    last_error = @reason
+where message_id = @message_id
+  and (select q.dead_letter_queue_id from pawl_queues q
+       where q.queue_id = pawl_messages.queue_id) is not null
+returning queue_id;
+
+-- ... or, where there is none, to the archive with the reason.
+-- name: keep_dead(message_id, now, reason)
+insert into pawl_archive
+    (message_id, queue_id, priority, delivery, strikes, attempts, dead, reason, enqueued_at,
+     archived_at, worker_id, payload)
+select m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, 1, @reason,
+       m.enqueued_at, @now, m.worker_id, m.payload
+from pawl_messages m
+where m.message_id = @message_id;
+
+-- name: delete_message(message_id)
+delete from pawl_messages where message_id = @message_id;
+
+-- Why a lease could not be settled: the delivery that the message, or its record, has now.
+-- name: known_deliveries(message_id)
+select (select m.delivery from pawl_messages m where m.message_id = @message_id),
+       (select a.delivery from pawl_archive a where a.message_id = @message_id);

@@ -1,0 +1,83 @@
+#include "model/check.h"
+#include "store/backend.h"
+#include "store/retry.h"
+
+#include <pawl/store.h>
+#include <pawl/testing.h>
+
+#include <fmt/format.h>
+
+namespace pawl {
+
+using store::retrying;
+
+Store::Store(std::shared_ptr<store::Backend> backend) : backend_(std::move(backend)) {}
+
+void Store::install() const {
+    retrying(*backend_, [&] { return backend_->install(); });
+}
+
+SchemaReport Store::verify() const {
+    return retrying(*backend_, [&] { return backend_->verify(); });
+}
+
+Queue Store::create_queue(const std::string& name, const QueueOptions& options) const {
+    model::check_queue_name(name);
+    model::check_queue_options(name, options);
+    retrying(*backend_, [&] { return backend_->create_queue(name, options); });
+    return queue(name);
+}
+
+Queue Store::queue(std::string name) const { return {backend_, std::move(name)}; }
+
+std::vector<QueueInfo> Store::queues() const {
+    return retrying(*backend_, [&] { return backend_->queues(); });
+}
+
+void Store::delete_queue(const std::string& name, DeleteMode mode) const {
+    retrying(*backend_, [&] { return backend_->delete_queue(name, mode); });
+}
+
+std::vector<WorkerInfo> Store::workers() const {
+    return retrying(*backend_, [&] { return backend_->workers(std::nullopt); });
+}
+
+WorkerInfo Store::worker(WorkerId id) const {
+    auto found = retrying(*backend_, [&] { return backend_->workers(id); });
+    if (!found.empty()) return std::move(found.front());
+    throw Error(ErrorCode::worker_not_found, fmt::format("worker {} does not exist", id.value()));
+}
+
+void Store::transition_worker(WorkerId id, WorkerEvent event) const {
+    retrying(*backend_, [&] { return backend_->transition_worker(id, event); });
+}
+
+std::int64_t Store::purge_workers(Duration older_than) const {
+    model::check_delay("older_than", older_than);
+    return retrying(*backend_, [&] { return backend_->purge_workers(older_than); });
+}
+
+StoreStats Store::stats() const {
+    return retrying(*backend_, [&] { return backend_->stats(); });
+}
+
+std::vector<QueueStats> Store::queue_stats() const {
+    return retrying(*backend_, [&] { return backend_->queue_stats(); });
+}
+
+Timestamp Store::now() const {
+    return retrying(*backend_, [&] { return backend_->now(); });
+}
+
+namespace testing {
+
+void set_clock(const Store& store, Timestamp now) { store.backend()->set_test_clock(now); }
+
+void advance_clock(const Store& store, Duration by) {
+    store.backend()->set_test_clock(store.now() + by);
+}
+
+void restore_clock(const Store& store) { store.backend()->set_test_clock(std::nullopt); }
+
+}  // namespace testing
+}  // namespace pawl

@@ -1,0 +1,66 @@
+#include <pawl/worker.h>
+
+#include "runtime/executing.h"
+#include "runtime/lease_table.h"
+#include "runtime/worker_runtime.h"
+
+#include <fmt/format.h>
+
+namespace pawl {
+
+using store::Write;
+using store::WriteKind;
+
+namespace {
+
+void decide(runtime::Executing& executing, const Message& message, Write decision) {
+    for (std::size_t i = 0; i < executing.messages.size(); ++i) {
+        if (executing.messages[i].lease() != message.lease()) continue;
+        executing.decisions[i] = std::move(decision);
+        return;
+    }
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("message {} is not in this handler's hands", message.id.value())
+    );
+}
+
+}  // namespace
+
+std::span<const Message> HandlerContext::messages() const { return executing_.messages; }
+
+std::stop_token HandlerContext::stop_token() const { return executing_.stop.get_token(); }
+
+bool HandlerContext::lease_lost(const Message& message) const {
+    return executing_.leases->lost(message.lease());
+}
+
+void HandlerContext::release(const Message& message, Duration delay) {
+    decide(executing_, message, {WriteKind::release, message.lease(), delay, {}});
+}
+
+void HandlerContext::fail(const Message& message, const std::string& error) {
+    decide(executing_, message, {WriteKind::fail, message.lease(), {}, error});
+}
+
+Worker WorkerBuilder::create(const Store& store) const {
+    return Worker(std::make_shared<runtime::WorkerRuntime>(store.backend(), options_));
+}
+
+Worker::Worker(std::shared_ptr<runtime::WorkerRuntime> runtime) : runtime_(std::move(runtime)) {}
+Worker::Worker(Worker&&) noexcept = default;
+Worker& Worker::operator=(Worker&&) noexcept = default;
+Worker::~Worker() = default;
+
+WorkerId Worker::id() const { return runtime_->id(); }
+WorkerStatus Worker::status() const { return runtime_->status(); }
+void Worker::start() { runtime_->start(); }
+void Worker::poll_forever() { runtime_->poll_forever(); }
+int Worker::poll_once() { return runtime_->poll_once(); }
+StopReport Worker::stop(Duration deadline) { return runtime_->stop(deadline); }
+void Worker::interrupt() { runtime_->interrupt(); }
+void Worker::suspend() { runtime_->suspend(); }
+void Worker::resume() { runtime_->resume(); }
+void Worker::handle_signals() { runtime_->handle_signals(); }
+
+}  // namespace pawl

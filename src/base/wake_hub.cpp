@@ -1,0 +1,45 @@
+#include "base/wake_hub.h"
+
+#include <algorithm>
+
+namespace pawl::base {
+
+WakeHub::Ticket WakeHub::ticket() {
+    const std::lock_guard lock(mutex_);
+    return last_;
+}
+
+void WakeHub::notify(QueueId queue) {
+    {
+        const std::lock_guard lock(mutex_);
+        by_queue_[queue] = ++last_;
+    }
+    changed_.notify_all();
+}
+
+void WakeHub::notify_all() {
+    {
+        const std::lock_guard lock(mutex_);
+        all_ = ++last_;
+    }
+    changed_.notify_all();
+}
+
+bool WakeHub::woken(Ticket ticket, std::span<const QueueId> queues) const {
+    if (all_ > ticket) return true;
+    if (last_ <= ticket) return false;
+    return std::ranges::any_of(queues, [&](QueueId queue) {
+        const auto found = by_queue_.find(queue);
+        return found != by_queue_.end() && found->second > ticket;
+    });
+}
+
+bool WakeHub::wait(
+    Ticket ticket, std::span<const QueueId> queues,
+    std::chrono::steady_clock::time_point deadline, const std::stop_token& stop
+) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, stop, deadline, [&] { return woken(ticket, queues); });
+}
+
+}  // namespace pawl::base

@@ -1,0 +1,44 @@
+// Tells threads that wait for work that there may be some. A wake-up is a hint: who is woken looks
+// into the store, and who is not looks after its poll interval.
+//
+// The race to avoid: work arrives between an empty look and the wait. So: take a ticket, look, wait
+// with the ticket; anything that was notified after the ticket ends the wait at once.
+#pragma once
+
+#include <pawl/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <unordered_map>
+
+namespace pawl::base {
+
+class WakeHub {
+public:
+    using Ticket = std::uint64_t;
+
+    [[nodiscard]] Ticket ticket();
+    void notify(QueueId queue);
+    void notify_all();
+    // True when one of the queues was notified after the ticket was taken; false at the deadline or
+    // when a stop was requested.
+    bool wait(
+        Ticket ticket, std::span<const QueueId> queues,
+        std::chrono::steady_clock::time_point deadline, const std::stop_token& stop
+    );
+
+private:
+    [[nodiscard]] bool woken(Ticket ticket, std::span<const QueueId> queues) const;
+
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    Ticket last_ = 0;
+    Ticket all_ = 0;
+    std::unordered_map<QueueId, Ticket> by_queue_;
+};
+
+}  // namespace pawl::base

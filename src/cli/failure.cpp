@@ -1,0 +1,79 @@
+#include "cli/failure.h"
+
+#include <cstdio>
+#include <fmt/format.h>
+
+#include "cli/render.h"
+
+namespace pawl::cli {
+
+namespace {
+
+const char* hint_for(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::not_installed:
+            return "run: pawl install   (with the same --url)";
+        case ErrorCode::schema_too_old:
+            return "run: pawl install   (it upgrades the schema)";
+        case ErrorCode::schema_too_new:
+            return "upgrade pawl: a newer one wrote this database";
+        case ErrorCode::queue_not_found:
+            return "run: pawl queue create NAME   (pawl queue list shows the queues that exist)";
+        case ErrorCode::queue_not_empty:
+            return "empty it first, or run: pawl queue delete NAME --force";
+        case ErrorCode::message_not_found:
+            return "pawl message list QUEUE and pawl archive list QUEUE show what is there";
+        case ErrorCode::worker_not_found:
+            return "run: pawl worker list --all";
+        case ErrorCode::invalid_transition:
+            return "pawl worker list --all shows in which state each worker is";
+        case ErrorCode::invalid_url:
+        case ErrorCode::backend_missing:
+            return "use --url sqlite:FILE or --url postgresql://USER@HOST/DATABASE";
+        case ErrorCode::connection_failed:
+            return "check --url (or PAWL_URL) and that the database can be reached";
+        case ErrorCode::pooler_detected:
+            return "add pooler=transaction to the URL's parameters";
+        case ErrorCode::invalid_payload:
+            return "a payload is JSON: '{\"to\":\"ada\"}', 42, or '\"text\"' with its own quotes";
+        case ErrorCode::busy:
+            return "another process is writing; try again";
+        case ErrorCode::test_clock:
+            return "a test has replaced this store's clock; use another store";
+        case ErrorCode::invalid_argument:
+        case ErrorCode::invalid_schema_name:
+        case ErrorCode::timeout:
+        case ErrorCode::payload_too_large:
+        case ErrorCode::wrong_transaction:
+        case ErrorCode::serialization_error:
+        case ErrorCode::database_error:
+            return "";
+    }
+    return "";
+}
+
+}  // namespace
+
+Failure describe(const Error& error) {
+    Failure failure{std::string(to_string(error.code())), error.what(), hint_for(error.code())};
+    if (error.in_doubt())
+        failure.hint =
+            "the answer was lost: it may or may not be done, so look before repeating it";
+    return failure;
+}
+
+void report(Format format, const Failure& failure) {
+    if (format == Format::json) {
+        auto object = json_object({{"error", failure.code}, {"message", failure.message}});
+        if (!failure.hint.empty())
+            object = json_object(
+                {{"error", failure.code}, {"message", failure.message}, {"hint", failure.hint}}
+            );
+        fmt::print(stderr, "{}\n", object);
+        return;
+    }
+    fmt::print(stderr, "pawl: {}\n", failure.message);
+    if (!failure.hint.empty()) fmt::print(stderr, "  {}\n", failure.hint);
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,122 @@
+// pawl: the command line. Parses, runs the chosen action, turns what it throws into an exit code.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <memory>
+#include <pawl/version.h>
+#include <span>
+#include <sstream>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/help.h"
+
+namespace pawl::cli {
+
+namespace {
+
+constexpr const char* footer = R"(Examples:
+  pawl demo                                     see it work, no server needed
+  pawl install                                  make the store (default sqlite:pawl.db)
+  pawl queue create mail
+  pawl enqueue mail '{"to":"ada"}' --priority 5
+  pawl dequeue mail --archive --json
+  pawl --url postgresql://me@db/app stats
+
+Durations: 500ms 10s 5m 2h 1d. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
+
+void build(CLI::App& app, const Command& root, Context& context) {
+    app.name("pawl");
+    app.set_version_flag("--version", "pawl " PAWL_VERSION);
+    app.set_help_flag("-h,--help", "Print help and exit");
+    app.formatter(std::make_shared<HelpFormatter>());
+    app.footer(footer);
+    app.fallthrough();  // --url and --json are also understood after the command
+    root.option("--url", context.url, "The store (default sqlite:pawl.db)")
+        .environment("--url", "PAWL_URL")
+        .flag("--json", context.format, Format::json, "Answer in JSON");
+    add_install_commands(root);
+    add_queue_commands(root);
+    add_enqueue_command(root);
+    add_dequeue_command(root);
+    add_settle_commands(root);
+    add_message_commands(root);
+    add_archive_commands(root);
+    add_worker_commands(root);
+    add_stats_command(root);
+    add_demo_command(root);
+    add_demo_worker_command(root);
+    add_completion_command(root);
+}
+
+std::string named_command(const CLI::App& app) {
+    const auto below = app.get_subcommands();
+    return app.get_name() + (below.empty() ? "" : " " + named_command(*below.front()));
+}
+
+// When parsing fails, --json may not have been reached yet.
+Format format_of(std::span<char* const> words) {
+    const auto end = std::find(words.begin(), words.end(), std::string_view("--"));
+    const auto found = std::find(words.begin(), end, std::string_view("--json"));
+    return found == end ? Format::text : Format::json;
+}
+
+ExitCode explain(const CLI::App& app, const CLI::ParseError& error, Format format) {
+    if (error.get_exit_code() == 0) {  // --help, --version
+        std::ostringstream text;
+        (void)app.exit(error, text, text);
+        Context{}.print(text.str());
+        return ExitCode::ok;
+    }
+    // An unknown word where a command is missing: the word is what is wrong.
+    const auto strangers = app.remaining(true);
+    const auto message = error.get_name() == "RequiredError" && !strangers.empty()
+                             ? "unknown command or option: " + strangers.front()
+                             : std::string(error.what());
+    report(format, {"usage", message, "run: " + named_command(app) + " --help"});
+    return ExitCode::usage;
+}
+
+ExitCode parse_and_run(std::span<char* const> words) {
+    Context context;
+    Action action;
+    CLI::App app{"Durable message queue on SQLite or PostgreSQL."};
+    build(app, Command(app, action), context);
+    try {
+        app.parse(static_cast<int>(words.size()), words.data());
+    } catch (const CLI::ParseError& error) {
+        return explain(app, error, format_of(words));
+    }
+    try {
+        return action(context);
+    } catch (const UsageError& error) {
+        report(context.format, {"usage", error.what(), "run: " + named_command(app) + " --help"});
+        return ExitCode::usage;
+    }
+}
+
+ExitCode guarded(std::span<char* const> words) {
+    try {
+        return parse_and_run(words);
+    } catch (const Error& error) {
+        report(format_of(words), describe(error));
+    } catch (const OutputError& error) {
+        if (error.cause() == OutputError::Cause::failed)
+            report(format_of(words), {"output_failed", error.what(), ""});
+    } catch (const std::exception& error) {
+        report(format_of(words), {"internal", error.what(), ""});
+    }
+    return ExitCode::failure;
+}
+
+}  // namespace
+
+}  // namespace pawl::cli
+
+int main(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error to handle, not a death
+    const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
+    return static_cast<int>(pawl::cli::guarded(words));
+}

@@ -1,0 +1,164 @@
+#include "cli/render.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/values.h"
+
+namespace pawl::cli {
+
+namespace {
+
+using Object = nlohmann::ordered_json;
+
+// Texts from outside may hold anything; broken UTF-8 must not keep the rest from being shown.
+std::string dump(const Object& value) {
+    return value.dump(-1, ' ', false, Object::error_handler_t::replace);
+}
+
+Object or_null(const std::string& text) {
+    return text.empty() ? Object() : Object(text);
+}
+Object or_null(WorkerId id) {
+    return id ? Object(id.value()) : Object();
+}
+Object or_null(std::optional<Duration> duration) {
+    return duration ? Object(duration->count()) : Object();
+}
+
+}  // namespace
+
+std::string json_object(std::initializer_list<std::pair<const char*, JsonValue>> fields) {
+    auto object = Object::object();
+    for (const auto& [key, value] : fields)
+        std::visit([&, name = key](const auto& plain) { object[name] = plain; }, value);
+    return dump(object);
+}
+
+std::string json_array(const std::vector<std::string>& elements) {
+    return elements.empty() ? "[]" : fmt::format("[\n{}\n]", fmt::join(elements, ",\n"));
+}
+
+std::string with_field(std::string object, const char* key, const std::string& value) {
+    object.pop_back();
+    return fmt::format("{}{}\"{}\":{}}}", object, object == "{" ? "" : ",", key, value);
+}
+
+std::string to_json(const Message& message) {
+    const Object object{
+        {"id", message.id.value()},
+        {"queue", message.queue},
+        {"state", to_string(message.state)},
+        {"delivery", message.delivery},
+        {"strikes", message.strikes},
+        {"attempts", message.attempts},
+        {"priority", message.priority},
+        {"enqueued_at", rfc3339(message.enqueued_at)},
+        {"visible_at", rfc3339(message.visible_at)},
+        {"worker_id", or_null(message.worker)},
+        {"last_error", or_null(message.last_error)},
+    };
+    return with_field(dump(object), "payload", message.payload.text);
+}
+
+std::string to_json(const ArchivedMessage& message) {
+    const Object object{
+        {"id", message.id.value()},
+        {"queue", message.queue},
+        {"state", "archived"},
+        {"dead", message.dead},
+        {"reason", or_null(message.reason)},
+        {"delivery", message.delivery},
+        {"strikes", message.strikes},
+        {"attempts", message.attempts},
+        {"priority", message.priority},
+        {"enqueued_at", rfc3339(message.enqueued_at)},
+        {"archived_at", rfc3339(message.archived_at)},
+        {"worker_id", or_null(message.worker)},
+    };
+    return with_field(dump(object), "payload", message.payload.text);
+}
+
+std::string to_json(const QueueInfo& queue) {
+    return dump(Object{
+        {"id", queue.id.value()},
+        {"name", queue.name},
+        {"paused", queue.paused},
+        {"keep_archive", queue.keep_archive},
+        {"lease_ms", or_null(queue.lease)},
+        {"max_strikes", queue.max_strikes},
+        {"max_attempts", queue.max_attempts},
+        {"dead_letter_queue", or_null(queue.dead_letter_queue)},
+        {"created_at", rfc3339(queue.created_at)},
+    });
+}
+
+std::string to_json(const QueueStats& stats) {
+    return dump(Object{
+        {"queue", stats.queue},
+        {"paused", stats.paused},
+        {"ready", stats.ready},
+        {"waiting", stats.waiting},
+        {"leased", stats.leased},
+        {"archived", stats.archived},
+        {"dead", stats.dead},
+        {"oldest_ready_age_ms", or_null(stats.oldest_ready_age)},
+    });
+}
+
+std::string to_json(const StoreStats& stats) {
+    return dump(Object{
+        {"schema_version", stats.schema_version},
+        {"queues", stats.queues},
+        {"ready", stats.ready},
+        {"waiting", stats.waiting},
+        {"leased", stats.leased},
+        {"archived", stats.archived},
+        {"dead", stats.dead},
+        {"workers_live", stats.workers_live},
+        {"workers_lost", stats.workers_lost},
+        {"workers_stopped", stats.workers_stopped},
+    });
+}
+
+std::string to_json(const WorkerInfo& worker) {
+    return dump(Object{
+        {"id", worker.id.value()},
+        {"name", worker.name},
+        {"status", to_string(worker.status)},
+        {"lost", worker.lost},
+        {"host", worker.host},
+        {"port", worker.port},
+        {"pid", worker.pid},
+        {"lease_ms", worker.lease.count()},
+        {"subscriptions", worker.subscriptions},
+        {"handlers", worker.handlers},
+        {"started_at", rfc3339(worker.started_at)},
+        {"heartbeat_at", rfc3339(worker.heartbeat_at)},
+    });
+}
+
+std::string to_json(const std::vector<std::string>& texts) {
+    return dump(Object(texts));
+}
+
+std::string to_json(const std::vector<MessageId>& ids) {
+    auto array = Object::array();
+    for (const auto id : ids) array.push_back(id.value());
+    return dump(array);
+}
+
+std::optional<std::string> json_problem(const std::string& text) {
+    if (nlohmann::json::accept(text)) return std::nullopt;
+    try {
+        const auto parsed = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::exception& error) {
+        // "[json.exception...] parse error at line 1, column 2: ...": the column is what helps
+        const std::string what = error.what();
+        const auto column = what.find("column ");
+        return "not valid JSON: " + (column == std::string::npos ? what : what.substr(column));
+    }
+    return "not valid JSON";
+}
+
+}  // namespace pawl::cli

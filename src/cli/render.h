@@ -1,0 +1,51 @@
+// The JSON that --json prints. Shapes are a promise (docs/cli.md): fields are added, never changed.
+// Ids are numbers, times RFC 3339 in UTC, durations milliseconds, and what is absent is null.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <pawl/message.h>
+#include <pawl/queue.h>
+#include <pawl/stats.h>
+#include <pawl/worker_info.h>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace pawl::cli {
+
+using JsonValue = std::variant<std::string, std::int64_t, bool>;
+
+/// A flat object, in the order given.
+[[nodiscard]] std::string json_object(
+    std::initializer_list<std::pair<const char*, JsonValue>> fields
+);
+/// Elements are JSON texts; one per line.
+[[nodiscard]] std::string json_array(const std::vector<std::string>& elements);
+/// `object` with one more field, whose value is JSON text as it stands.
+[[nodiscard]] std::string with_field(std::string object, const char* key, const std::string& value);
+
+/// Payloads are embedded byte for byte: no number is rounded on its way through.
+[[nodiscard]] std::string to_json(const Message& message);
+[[nodiscard]] std::string to_json(const ArchivedMessage& message);
+[[nodiscard]] std::string to_json(const QueueInfo& queue);
+[[nodiscard]] std::string to_json(const QueueStats& stats);
+[[nodiscard]] std::string to_json(const StoreStats& stats);
+[[nodiscard]] std::string to_json(const WorkerInfo& worker);
+[[nodiscard]] std::string to_json(const std::vector<std::string>& texts);
+[[nodiscard]] std::string to_json(const std::vector<MessageId>& ids);
+
+template <class T>
+[[nodiscard]] std::string json_array_of(const std::vector<T>& things) {
+    std::vector<std::string> elements;
+    elements.reserve(things.size());
+    for (const auto& thing : things) elements.push_back(to_json(thing));
+    return json_array(elements);
+}
+
+/// What keeps a line of text from being JSON, if anything does.
+[[nodiscard]] std::optional<std::string> json_problem(const std::string& text);
+
+}  // namespace pawl::cli

@@ -1,0 +1,67 @@
+// Words of the command line, and the values they stand for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <pawl/message.h>
+#include <pawl/types.h>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace pawl::cli {
+
+// Each throws std::invalid_argument with a sentence that says what would be accepted.
+void parse_value(const std::string& text, std::string& value);
+void parse_value(const std::string& text, int& value);
+void parse_value(const std::string& text, std::int64_t& value);
+void parse_value(const std::string& text, Duration& value);   // 500ms, 10s, 5m, 2h, 1d
+void parse_value(const std::string& text, Timestamp& value);  // RFC 3339
+void parse_value(const std::string& text, MessageState& value);
+
+template <class Tag>
+void parse_value(const std::string& text, Id<Tag>& value) {
+    std::int64_t number = 0;
+    parse_value(text, number);
+    if (number < 0) throw std::invalid_argument("an id is a positive number");
+    value = Id<Tag>(number);
+}
+
+template <class T>
+void parse_value(const std::string& text, std::optional<T>& value) {
+    T parsed{};
+    parse_value(text, parsed);
+    value = parsed;
+}
+
+// What help prints for a value of that type. One with '|' in it is a list of words to choose from.
+inline std::string type_name(const std::string&) {
+    return "TEXT";
+}
+inline std::string type_name(int) {
+    return "N";
+}
+inline std::string type_name(Duration) {
+    return "DURATION";
+}
+inline std::string type_name(Timestamp) {
+    return "TIME";
+}
+inline std::string type_name(MessageState) {
+    return "ready|waiting|leased";
+}
+template <class Tag>
+std::string type_name(Id<Tag>) {
+    return "ID";
+}
+template <class T>
+std::string type_name(const std::optional<T>&) {
+    return type_name(T{});
+}
+
+[[nodiscard]] std::string rfc3339(Timestamp time);          // 2026-01-31T12:00:00.123456Z
+[[nodiscard]] std::string rfc3339_seconds(Timestamp time);  // 2026-01-31T12:00:00Z, for people
+[[nodiscard]] std::string short_duration(Duration duration
+);  // 1d2h, 5m, 1.5s: the two largest units
+
+}  // namespace pawl::cli

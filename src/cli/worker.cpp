@@ -1,0 +1,100 @@
+// pawl worker list | suspend | resume | interrupt | stop | purge.
+#include <fmt/format.h>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/render.h"
+#include "cli/table.h"
+
+namespace pawl::cli {
+
+namespace {
+
+enum class Show { running, all };
+
+std::string status_of(const WorkerInfo& worker) {
+    return fmt::format("{}{}", to_string(worker.status), worker.lost ? " (lost)" : "");
+}
+
+ExitCode list(const Context& context, Show show) {
+    const Store store = context.connect();
+    auto workers = store.workers();
+    if (show == Show::running)
+        std::erase_if(workers, [](const WorkerInfo& worker) {
+            return worker.status == WorkerStatus::stopped;
+        });
+    const auto now = store.now();
+    Table table(
+        {{"ID", Align::right},
+         {"NAME"},
+         {"STATUS"},
+         {"HOST"},
+         {"PID", Align::right},
+         {"HEARTBEAT"},
+         {"QUEUES"}}
+    );
+    for (const auto& worker : workers) {
+        const auto age = std::chrono::duration_cast<Duration>(now - worker.heartbeat_at);
+        table.add(
+            {std::to_string(worker.id.value()),
+             worker.name,
+             status_of(worker),
+             worker.host,
+             std::to_string(worker.pid),
+             short_duration(std::max(age, 0ms)) + " ago",
+             fmt::format("{}", fmt::join(worker.subscriptions, " "))}
+        );
+    }
+    context.answer(json_array_of(workers), table.text(terminal_width()));
+    return ExitCode::ok;
+}
+
+void add_transition(const Command& group, WorkerEvent event, const std::string& help) {
+    const auto id = std::make_shared<WorkerId>();
+    group.add(std::string(to_string(event)), help)
+        .argument("ID", *id, "The worker")
+        .run([id, event](const Context& context) {
+            const Store store = context.connect();
+            store.transition_worker(*id, event);
+            const auto worker = store.worker(*id);
+            context.answer(
+                to_json(worker),
+                fmt::format(
+                    "worker {} ({}) is {}", worker.id.value(), worker.name, status_of(worker)
+                )
+            );
+            return ExitCode::ok;
+        });
+}
+
+void add_purge(const Command& group) {
+    const auto age = std::make_shared<Duration>(24h);
+    group.add("purge", "Forget stopped and lost workers")
+        .option("--older-than", *age, "Last heard of longer ago than that (default 24h)")
+        .examples("  pawl worker purge --older-than 24h")
+        .run([age](const Context& context) {
+            const auto purged = context.connect().purge_workers(*age);
+            context.answer(
+                json_object({{"purged", purged}}), fmt::format("{} workers forgotten", purged)
+            );
+            return ExitCode::ok;
+        });
+}
+
+}  // namespace
+
+void add_worker_commands(const Command& root) {
+    const auto show = std::make_shared<Show>(Show::running);
+    const auto group = root.add("worker", "See and steer workers of any process");
+    group.add("list", "List workers; lost ones have not been heard of for longer than their lease")
+        .flag("--all", *show, Show::all, "Stopped ones too")
+        .examples("  pawl worker list --all")
+        .run([show](const Context& context) { return list(context, *show); });
+    add_transition(group, WorkerEvent::suspend, "Take no new messages until resume");
+    add_transition(group, WorkerEvent::resume, "Go on after suspend");
+    add_transition(group, WorkerEvent::interrupt, "End the polling after what is in hand");
+    add_transition(group, WorkerEvent::stop, "Finish what is in hand, then stop for good");
+    add_purge(group);
+}
+
+}  // namespace pawl::cli

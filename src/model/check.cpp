@@ -1,0 +1,155 @@
+#include "model/check.h"
+
+#include <pawl/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace pawl::model {
+
+namespace {
+
+constexpr int max_json_depth = 512;
+constexpr int max_priority = 1'000'000;
+constexpr Duration max_delay = std::chrono::hours(24 * 366 * 100);
+
+[[noreturn]] void refuse(ErrorCode code, const std::string& message) { throw Error(code, message); }
+
+bool is_name_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == ':';
+}
+
+// Builds nothing: only watches the syntax and the depth.
+class JsonChecker : public nlohmann::json_sax<nlohmann::json> {
+public:
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool start_object(std::size_t) override { return enter(); }
+    bool key(string_t&) override { return true; }
+    bool end_object() override { return leave(); }
+    bool start_array(std::size_t) override { return enter(); }
+    bool end_array() override { return leave(); }
+    bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e)
+        override {
+        problem = fmt::format("at byte {}: {}", position, e.what());
+        return false;
+    }
+
+    std::string problem;
+
+private:
+    bool enter() {
+        if (++depth_ <= max_json_depth) return true;
+        problem = fmt::format("nested deeper than {} levels", max_json_depth);
+        return false;
+    }
+    bool leave() { return --depth_, true; }
+    int depth_ = 0;
+};
+
+}  // namespace
+
+void check_queue_name(std::string_view name) {
+    if (!name.empty() && name.size() <= 128 && name.front() != '.' &&
+        std::ranges::all_of(name, is_name_character))
+        return;
+    refuse(
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "invalid queue name '{}': use 1 to 128 letters, digits, '_', '-', '.', ':', not starting "
+            "with '.'",
+            name.substr(0, 200)
+        )
+    );
+}
+
+void check_queue_options(std::string_view name, const QueueOptions& options) {
+    const auto bad = [&](std::string_view what) {
+        refuse(ErrorCode::invalid_argument, fmt::format("queue '{}': {}", name, what));
+    };
+    if (options.lease && *options.lease <= Duration::zero()) bad("lease must be above 0");
+    if (options.lease && *options.lease > max_delay) bad("lease is longer than 100 years");
+    if (options.max_strikes && (*options.max_strikes < 1 || *options.max_strikes > 1000))
+        bad("max_strikes must be 1 to 1000");
+    if (options.max_attempts && (*options.max_attempts < 0 || *options.max_attempts > 1'000'000))
+        bad("max_attempts must be 0 (no limit) to 1000000");
+    if (options.dead_letter_queue && !options.dead_letter_queue->empty()) {
+        check_queue_name(*options.dead_letter_queue);
+        if (*options.dead_letter_queue == name) bad("cannot be its own dead letter queue");
+    }
+}
+
+void check_schema_name(std::string_view name) {
+    const auto good = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    };
+    if (!name.empty() && name.size() <= 48 && std::ranges::all_of(name, good) &&
+        !(name.front() >= '0' && name.front() <= '9') && !name.starts_with("pg_"))
+        return;
+    refuse(
+        ErrorCode::invalid_schema_name,
+        fmt::format(
+            "invalid schema name '{}': use 1 to 48 lower case letters, digits and '_', not starting "
+            "with a digit or 'pg_'",
+            name.substr(0, 200)
+        )
+    );
+}
+
+void check_json(std::string_view text) {
+    if (text.find('\0') != std::string_view::npos)
+        refuse(ErrorCode::invalid_payload, "not valid JSON: it holds a zero byte");
+    JsonChecker checker;
+    if (nlohmann::json::sax_parse(text.begin(), text.end(), &checker)) return;
+    refuse(ErrorCode::invalid_payload, "not valid JSON: " + checker.problem);
+}
+
+void check_delay(std::string_view what, Duration delay) {
+    if (delay < Duration::zero())
+        refuse(ErrorCode::invalid_argument, fmt::format("{} must not be negative", what));
+    if (delay > max_delay)
+        refuse(ErrorCode::invalid_argument, fmt::format("{} is longer than 100 years", what));
+}
+
+void check_new_message(const NewMessage& message, std::size_t max_payload_bytes) {
+    if (message.payload.text.size() > max_payload_bytes) {
+        refuse(
+            ErrorCode::payload_too_large,
+            fmt::format(
+                "the payload has {} bytes, the limit is {}: store large data elsewhere and enqueue a "
+                "reference, or raise ConnectOptions::max_payload_bytes",
+                message.payload.text.size(), max_payload_bytes
+            )
+        );
+    }
+    check_json(message.payload.text);
+    check_delay("delay", message.options.delay);
+    if (message.options.priority < -max_priority || message.options.priority > max_priority) {
+        refuse(
+            ErrorCode::invalid_argument,
+            fmt::format("priority must lie between {} and {}", -max_priority, max_priority)
+        );
+    }
+    if (message.options.at) {
+        if (message.options.delay != Duration::zero())
+            refuse(ErrorCode::invalid_argument, "give a delay or a time, not both");
+        constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
+        if (*message.options.at > year_9999 || *message.options.at < Timestamp{})
+            refuse(ErrorCode::invalid_argument, "the time must lie between the years 1970 and 9999");
+    }
+}
+
+void check_page(const PageRequest& page) {
+    if (page.limit < 1 || page.limit > 10'000)
+        refuse(ErrorCode::invalid_argument, "a page's limit must be 1 to 10000");
+}
+
+}  // namespace pawl::model

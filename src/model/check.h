@@ -1,0 +1,23 @@
+// What every write is checked for before it reaches a store. Each throws an Error that says what is
+// wrong and how to fix it.
+#pragma once
+
+#include <pawl/message.h>
+#include <pawl/queue.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace pawl::model {
+
+void check_queue_name(std::string_view name);
+void check_queue_options(std::string_view name, const QueueOptions& options);
+void check_schema_name(std::string_view name);
+// Both backends accept the same values: valid JSON in valid UTF-8, not nested deeper than 512.
+void check_json(std::string_view text);
+void check_new_message(const NewMessage& message, std::size_t max_payload_bytes);
+void check_page(const PageRequest& page);
+void check_delay(std::string_view what, Duration delay);
+
+}  // namespace pawl::model

@@ -1,0 +1,57 @@
+// One table of names per enumeration: the same words in C++, SQL, CLI and docs.
+#pragma once
+
+#include <pawl/error.h>
+#include <pawl/message.h>
+#include <pawl/worker_info.h>
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace pawl::model {
+
+template <class Enum, std::size_t N>
+using NameTable = std::array<std::pair<Enum, std::string_view>, N>;
+
+template <class Enum, std::size_t N>
+constexpr std::string_view name_of(const NameTable<Enum, N>& table, Enum value) {
+    for (const auto& [candidate, name] : table) {
+        if (candidate == value) return name;
+    }
+    return "unknown";
+}
+
+template <class Enum, std::size_t N>
+constexpr std::optional<Enum> value_of(const NameTable<Enum, N>& table, std::string_view name) {
+    for (const auto& [value, candidate] : table) {
+        if (candidate == name) return value;
+    }
+    return std::nullopt;
+}
+
+inline constexpr NameTable<MessageState, 3> message_states{{
+    {MessageState::ready, "ready"},
+    {MessageState::waiting, "waiting"},
+    {MessageState::leased, "leased"},
+}};
+
+inline constexpr NameTable<WorkerStatus, 5> worker_statuses{{
+    {WorkerStatus::ready, "READY"},
+    {WorkerStatus::polling, "POLLING"},
+    {WorkerStatus::interrupted, "INTERRUPTED"},
+    {WorkerStatus::suspended, "SUSPENDED"},
+    {WorkerStatus::stopped, "STOPPED"},
+}};
+
+inline constexpr NameTable<WorkerEvent, 6> worker_events{{
+    {WorkerEvent::start_polling, "start_polling"},
+    {WorkerEvent::poll_done, "poll_done"},
+    {WorkerEvent::interrupt, "interrupt"},
+    {WorkerEvent::suspend, "suspend"},
+    {WorkerEvent::resume, "resume"},
+    {WorkerEvent::stop, "stop"},
+}};
+
+}  // namespace pawl::model

@@ -1,0 +1,98 @@
+// Making a connection: within the timeout, and with nothing secret in the errors.
+#include "postgres/connection.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+
+#include <poll.h>
+
+namespace pawl::postgres {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Later keywords win over the URL, which is expanded in `dbname`; so these are defaults only where
+// they stand before it.
+PgConnection start(const PostgresTarget& target) {
+    const std::array<const char*, 9> keywords{
+        "application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
+        "tcp_user_timeout", "dbname", "client_encoding", nullptr, nullptr};
+    const std::array<const char*, 9> values{
+        "pawl", "10", "5", "3", "20000", target.url.c_str(), "UTF8", nullptr, nullptr};
+    return PgConnection(PQconnectStartParams(keywords.data(), values.data(), 1));
+}
+
+std::string where(const PGconn* connection) {
+    const char* host = PQhost(connection);
+    const char* port = PQport(connection);
+    const char* database = PQdb(connection);
+    return fmt::format(
+        "PostgreSQL at {}:{}, database '{}'", host == nullptr ? "?" : host, port == nullptr ? "?" : port,
+        database == nullptr ? "?" : database
+    );
+}
+
+[[noreturn]] void fail(ErrorCode code, const std::string& message) {
+    throw Error(code, message).mark_retryable();
+}
+
+void wait_until_connected(PGconn* connection, Duration timeout) {
+    const auto deadline = Clock::now() + timeout;
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+    while (status != PGRES_POLLING_OK) {
+        if (status == PGRES_POLLING_FAILED) {
+            fail(
+                ErrorCode::connection_failed,
+                fmt::format("cannot connect to {}: {}", where(connection), connection_message(connection))
+            );
+        }
+        const auto left = std::chrono::duration_cast<Duration>(deadline - Clock::now());
+        pollfd waiting{
+            PQsocket(connection),
+            static_cast<short>(status == PGRES_POLLING_READING ? POLLIN : POLLOUT), 0};
+        if (left <= Duration::zero() || poll(&waiting, 1, static_cast<int>(left.count())) == 0) {
+            fail(
+                ErrorCode::timeout,
+                fmt::format("no answer from {} within {} ms", where(connection), timeout.count())
+            );
+        }
+        status = PQconnectPoll(connection);
+    }
+}
+
+// A pooler invents the process id it tells its clients, so the true one gives it away.
+void refuse_unexpected_pooler(PGconn* connection) {
+    const PgResult result(PQexec(connection, "select pg_backend_pid()::text"));
+    if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) return;
+    if (std::to_string(PQbackendPID(connection)) == PQgetvalue(result.get(), 0, 0)) return;
+    throw Error(
+        ErrorCode::pooler_detected,
+        fmt::format(
+            "a connection pooler answers for {}: add pooler=transaction to the URL (PgBouncer in "
+            "transaction mode), or pooler=session where every client keeps its own session",
+            where(connection)
+        )
+    );
+}
+
+}  // namespace
+
+std::unique_ptr<Connection> Connection::open(const PostgresTarget& target, Duration timeout) {
+    PgConnection connection = start(target);
+    if (!connection) throw std::bad_alloc();
+    if (PQstatus(connection.get()) == CONNECTION_BAD) {
+        fail(
+            ErrorCode::connection_failed,
+            fmt::format("cannot connect to {}: {}", where(connection.get()), connection_message(connection.get()))
+        );
+    }
+    wait_until_connected(connection.get(), timeout);
+    PQsetNoticeProcessor(connection.get(), [](void*, const char*) {}, nullptr);
+    if (target.pooler == Pooler::none) refuse_unexpected_pooler(connection.get());
+    return std::unique_ptr<Connection>(new Connection(std::move(connection), target));
+}
+
+}  // namespace pawl::postgres

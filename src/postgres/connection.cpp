@@ -1,0 +1,192 @@
+#include "postgres/connection.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include <poll.h>
+
+namespace pawl::postgres {
+
+namespace {
+
+constexpr int binary = 1;
+
+void replace_all(std::string& text, std::string_view token, std::string_view value) {
+    for (auto at = text.find(token); at != std::string::npos; at = text.find(token, at + value.size()))
+        text.replace(at, token.size(), value);
+}
+
+}  // namespace
+
+Connection::Connection(PgConnection connection, const PostgresTarget& target)
+    : connection_(std::move(connection)),
+      schema_(target.schema),
+      use_prepared_(target.pooler != Pooler::transaction) {
+    PQsetnonblocking(connection_.get(), 1);
+}
+
+std::string Connection::expand(std::string_view text) const {
+    std::string expanded(text);
+    replace_all(expanded, "{schema}", '"' + schema_ + '"');
+    replace_all(expanded, "{schema_name}", schema_);
+    return expanded;
+}
+
+std::vector<Rows> Connection::run(std::span<const Call> calls, Access access) {
+    try {
+        return attempt(calls, access);
+    } catch (const Refused& refused) {
+        if (!is_stale_plan(refused.error)) throw;
+        // A migration changed a table under a prepared statement. Nothing was written: again.
+        run_script("deallocate all", "deallocate");
+        for (auto& [name, prepared] : statements_) prepared.on_server = false;
+        return attempt(calls, access);
+    }
+}
+
+Rows Connection::run(const store::Statement& statement, const Params& params, Access access) {
+    const Call call{statement, params};
+    return std::move(run(std::span(&call, 1), access).front());
+}
+
+std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access) {
+    Answers answers;
+    std::vector<Prepared*> to_prepare;
+    bool sent = false;
+    try {
+        if (PQenterPipelineMode(connection_.get()) != 1) throw std::exception();
+        send(calls, to_prepare);
+        sent = true;
+        flush();
+        receive(calls, to_prepare, answers);
+        if (PQexitPipelineMode(connection_.get()) != 1) throw std::exception();
+    } catch (const std::exception&) {
+        broken_ = true;
+        // A session that the server ended before it answered every call has rolled back; without
+        // such a word nobody knows how far the server came.
+        lost(access, sent && !answers.refused);
+    }
+    if (answers.refused) {
+        if (is_session_end(answers.refusal)) {
+            broken_ = true;
+            lost(access, false);
+        }
+        throw Refused(std::move(answers.refusal));
+    }
+    return std::move(answers.rows);
+}
+
+void Connection::send(std::span<const Call> calls, std::vector<Prepared*>& to_prepare) {
+    PGconn* const pg = connection_.get();
+    for (const auto& [statement, params] : calls) {
+        Prepared& prepared = statements_[statement.name];
+        if (prepared.text.empty()) prepared.text = expand(statement.text);
+        if (use_prepared_ && !prepared.on_server &&
+            std::ranges::find(to_prepare, &prepared) == to_prepare.end()) {
+            to_prepare.push_back(&prepared);
+            if (PQsendPrepare(pg, statement.name.data(), prepared.text.c_str(), 0, nullptr) != 1)
+                throw std::exception();
+        } else {
+            to_prepare.push_back(nullptr);
+        }
+        const int ok = use_prepared_
+                           ? PQsendQueryPrepared(
+                                 pg, statement.name.data(), params.count(), params.values(),
+                                 params.lengths(), params.formats(), binary
+                             )
+                           : PQsendQueryParams(
+                                 pg, prepared.text.c_str(), params.count(), nullptr, params.values(),
+                                 params.lengths(), params.formats(), binary
+                             );
+        if (ok != 1) throw std::exception();
+    }
+    if (PQpipelineSync(pg) != 1) throw std::exception();
+}
+
+void Connection::wait(short events) {
+    pollfd waiting{PQsocket(connection_.get()), events, 0};
+    while (poll(&waiting, 1, -1) < 0) {
+        if (errno != EINTR) throw std::exception();
+    }
+    if ((waiting.revents & ~POLLOUT) != 0 && PQconsumeInput(connection_.get()) != 1)
+        throw std::exception();
+}
+
+// Both sides may have full buffers: reads while it writes.
+void Connection::flush() {
+    for (int left = PQflush(connection_.get()); left != 0; left = PQflush(connection_.get())) {
+        if (left < 0) throw std::exception();
+        wait(POLLIN | POLLOUT);
+    }
+}
+
+PgResult Connection::next_result() {
+    while (PQisBusy(connection_.get()) == 1) wait(POLLIN);
+    return PgResult(PQgetResult(connection_.get()));
+}
+
+void Connection::note(PgResult result, std::string_view statement, Answers& out) {
+    switch (PQresultStatus(result.get())) {
+        case PGRES_TUPLES_OK:
+        case PGRES_COMMAND_OK: out.rows.emplace_back(std::move(result)); return;
+        case PGRES_PIPELINE_ABORTED: return;
+        case PGRES_FATAL_ERROR:
+            // Without a SQLSTATE it is libpq that speaks: the connection is gone.
+            if (PQresultErrorField(result.get(), PG_DIAG_SQLSTATE) == nullptr) throw std::exception();
+            if (!out.refused) out.refusal = server_error(result.get(), statement);
+            out.refused = true;
+            return;
+        default: throw std::exception();
+    }
+}
+
+void Connection::receive(
+    std::span<const Call> calls, const std::vector<Prepared*>& to_prepare, Answers& out
+) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        if (to_prepare[i] != nullptr) {
+            const std::size_t before = out.rows.size();
+            note(next_result(), calls[i].statement.name, out);
+            if (out.rows.size() > before) {
+                out.rows.pop_back();
+                to_prepare[i]->on_server = true;
+            }
+            if (next_result() != nullptr) throw std::exception();
+        }
+        note(next_result(), calls[i].statement.name, out);
+        if (next_result() != nullptr) throw std::exception();
+    }
+    // The commit is durable only when the Sync itself is acknowledged.
+    const PgResult sync = next_result();
+    if (PQresultStatus(sync.get()) == PGRES_PIPELINE_SYNC) return;
+    throw std::exception();
+}
+
+void Connection::lost(Access access, bool may_have_happened) {
+    Error error(
+        ErrorCode::connection_failed,
+        fmt::format(
+            "the connection to PostgreSQL at {}:{} was lost: {}", PQhost(connection_.get()),
+            PQport(connection_.get()), connection_message(connection_.get())
+        )
+    );
+    error.mark_retryable();
+    if (access == Access::write && may_have_happened) error.mark_in_doubt();
+    throw error;
+}
+
+void Connection::run_script(const std::string& script, std::string_view name) {
+    PQsetnonblocking(connection_.get(), 0);
+    const PgResult result(PQexec(connection_.get(), script.c_str()));
+    PQsetnonblocking(connection_.get(), 1);
+    if (PQstatus(connection_.get()) == CONNECTION_BAD) {
+        broken_ = true;
+        lost(Access::write, true);
+    }
+    const auto status = PQresultStatus(result.get());
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY)
+        throw Refused(server_error(result.get(), name));
+}
+
+}  // namespace pawl::postgres

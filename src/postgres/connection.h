@@ -1,0 +1,84 @@
+// One connection. A run() is one pipeline with one Sync: one transaction in one round trip.
+#pragma once
+
+#include "postgres/error.h"
+#include "postgres/handles.h"
+#include "postgres/open_postgres.h"
+#include "postgres/params.h"
+#include "postgres/rows.h"
+#include "store/statement.h"
+
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace pawl::postgres {
+
+struct Call {
+    const store::Statement& statement;
+    const Params& params;
+};
+
+// What the loss of the answer means: nothing for a read, doubt for a write.
+enum class Access { read, write };
+
+// Thrown when the server refused a call; the whole run is rolled back.
+class Refused : public std::exception {
+public:
+    explicit Refused(ServerError refusal) : error(std::move(refusal)) {}
+    [[nodiscard]] const char* what() const noexcept override { return error.message.c_str(); }
+    ServerError error;
+};
+
+class Connection {
+public:
+    // Throws Error(connection_failed, timeout, pooler_detected).
+    static std::unique_ptr<Connection> open(const PostgresTarget& target, Duration timeout);
+
+    // Throws Refused, or Error(connection_failed) with in_doubt() where a write's answer was lost.
+    std::vector<Rows> run(std::span<const Call> calls, Access access);
+    Rows run(const store::Statement& statement, const Params& params, Access access);
+    // Several statements without parameters, in one implicit transaction.
+    void run_script(const std::string& script, std::string_view name);
+
+    [[nodiscard]] bool broken() const { return broken_; }
+    [[nodiscard]] PGconn* native() { return connection_.get(); }
+    // The text with the schema's name filled in.
+    [[nodiscard]] std::string expand(std::string_view text) const;
+
+    bool schema_checked = false;  // the store has seen the right schema version over this connection
+
+private:
+    Connection(PgConnection connection, const PostgresTarget& target);
+
+    struct Prepared {
+        std::string text;
+        bool on_server = false;
+    };
+    struct Answers {
+        std::vector<Rows> rows;
+        std::vector<Prepared*> prepared;
+        bool refused = false;
+        ServerError refusal;
+    };
+
+    void send(std::span<const Call> calls, std::vector<Prepared*>& to_prepare);
+    void flush();
+    void wait(short events);
+    PgResult next_result();
+    void receive(std::span<const Call> calls, const std::vector<Prepared*>& to_prepare, Answers& out);
+    void note(PgResult result, std::string_view statement, Answers& out);
+    [[noreturn]] void lost(Access access, bool may_have_happened);
+    std::vector<Rows> attempt(std::span<const Call> calls, Access access);
+
+    PgConnection connection_;
+    std::string schema_;
+    bool use_prepared_;
+    bool broken_ = false;
+    std::unordered_map<std::string_view, Prepared> statements_;
+};
+
+}  // namespace pawl::postgres

@@ -1,0 +1,90 @@
+#include "postgres/error.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace pawl::postgres {
+
+namespace {
+
+std::string field(const PGresult* result, int code) {
+    const char* value = PQresultErrorField(result, code);
+    return value == nullptr ? std::string() : std::string(value);
+}
+
+// Our own class of SQLSTATEs, raised by the functions in sql/postgres: see docs/errors.md.
+constexpr std::array<std::pair<std::string_view, ErrorCode>, 6> own_states{{
+    {"PW001", ErrorCode::queue_not_found},
+    {"PW002", ErrorCode::queue_not_empty},
+    {"PW003", ErrorCode::invalid_argument},
+    {"PW004", ErrorCode::message_not_found},
+    {"PW005", ErrorCode::worker_not_found},
+    {"PW006", ErrorCode::invalid_transition},
+}};
+
+}  // namespace
+
+ServerError server_error(const PGresult* result, std::string_view statement) {
+    std::string message = field(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (message.empty()) message = PQresultErrorMessage(result);
+    if (const auto detail = field(result, PG_DIAG_MESSAGE_DETAIL); !detail.empty())
+        message += " (" + detail + ")";
+    return {field(result, PG_DIAG_SQLSTATE), std::move(message), std::string(statement)};
+}
+
+bool is_stale_plan(const ServerError& error) {
+    return error.sqlstate == "0A000" && error.message.find("cached plan") != std::string::npos;
+}
+
+bool is_conflict(const ServerError& error) {
+    return error.sqlstate == "40001" || error.sqlstate == "40P01";
+}
+
+bool is_session_end(const ServerError& error) {
+    return error.sqlstate == "57P01" || error.sqlstate == "57P02" || error.sqlstate == "57P03" ||
+           error.sqlstate == "57P05" || error.sqlstate.starts_with("08");
+}
+
+Error to_error(const ServerError& error, std::string_view schema) {
+    for (const auto& [state, code] : own_states) {
+        if (error.sqlstate == state) return {code, error.message};
+    }
+    if (error.sqlstate == "3F000" || error.sqlstate == "42P01" || error.sqlstate == "42883") {
+        return {
+            ErrorCode::not_installed,
+            fmt::format(
+                "schema '{}' is missing or incomplete ({}): call install() (or run: pawl install)", schema,
+                error.message
+            )};
+    }
+    // A statement we prepared is unknown, or one we did not prepare is there: sessions are shared.
+    if (error.sqlstate == "26000" || error.sqlstate == "42P05") {
+        return {
+            ErrorCode::pooler_detected,
+            "a connection pooler in transaction mode answers: add pooler=transaction to the URL"};
+    }
+    if (error.sqlstate == "22P02" || error.sqlstate == "22P05" || error.sqlstate == "22021")
+        return {ErrorCode::invalid_payload, "the database refused the payload: " + error.message};
+    Error mapped(
+        ErrorCode::database_error, fmt::format(
+                                       "PostgreSQL refused '{}': {} [{}]", error.statement,
+                                       error.message, error.sqlstate
+                                   )
+    );
+    if (is_conflict(error) || error.sqlstate.starts_with("53") || error.sqlstate == "55P03")
+        mapped.mark_retryable();
+    return mapped;
+}
+
+std::string connection_message(const PGconn* connection) {
+    std::string message = PQerrorMessage(connection);
+    for (char& c : message) {
+        if (c == '\n') c = ' ';
+    }
+    while (!message.empty() && message.back() == ' ') message.pop_back();
+    return message;
+}
+
+}  // namespace pawl::postgres

@@ -1,0 +1,78 @@
+#include "postgres/listener.h"
+
+#include "generated/postgres_sql.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace pawl::postgres {
+
+Listener::Listener(
+    const PostgresTarget& target, Duration connect_timeout, base::WakeHub& hub, base::Log log
+)
+    : target_(target),
+      connect_timeout_(connect_timeout),
+      hub_(hub),
+      log_(std::move(log)),
+      wake_fd_(eventfd(0, EFD_CLOEXEC)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+Listener::~Listener() {
+    thread_.request_stop();
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = write(wake_fd_, &one, sizeof one);
+    thread_.join();
+    close(wake_fd_);
+}
+
+void Listener::work(const std::stop_token& stop) {
+    Duration pause = 100ms;
+    while (!stop.stop_requested()) {
+        try {
+            listen(stop);
+            pause = 100ms;
+        } catch (const std::exception& error) {
+            log_.info(fmt::format("wake-ups are interrupted, workers poll meanwhile: {}", error.what()));
+        }
+        pollfd waiting{wake_fd_, POLLIN, 0};
+        if (!stop.stop_requested()) poll(&waiting, 1, static_cast<int>(pause.count()));
+        pause = std::min<Duration>(pause * 2, 5s);
+    }
+}
+
+void Listener::listen(const std::stop_token& stop) {
+    const auto connection = Connection::open(target_, connect_timeout_);
+    connection->run_script(connection->expand(sql::listen.text), sql::listen.name);
+    hub_.notify_all();
+    while (!stop.stop_requested()) {
+        std::array<pollfd, 2> waiting{
+            pollfd{PQsocket(connection->native()), POLLIN, 0}, pollfd{wake_fd_, POLLIN, 0}};
+        poll(waiting.data(), waiting.size(), -1);
+        if (waiting[0].revents == 0) continue;
+        if (PQconsumeInput(connection->native()) != 1)
+            throw Error(ErrorCode::connection_failed, connection_message(connection->native()));
+        deliver(connection->native());
+    }
+}
+
+void Listener::deliver(PGconn* connection) {
+    while (const PgNotify notification{PQnotifies(connection)}) {
+        const char* text = notification->extra;
+        std::int64_t queue = 0;
+        std::from_chars(text, text + std::strlen(text), queue);
+        if (queue == 0) {
+            hub_.notify_all();
+        } else {
+            hub_.notify(QueueId(queue));
+        }
+    }
+}
+
+}  // namespace pawl::postgres

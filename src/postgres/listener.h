@@ -1,0 +1,34 @@
+// LISTEN on a connection of its own: other processes' wake-ups reach the hub. Reconnects by itself;
+// after each (re)connect it wakes everybody, because notifications may have been missed.
+#pragma once
+
+#include "base/log.h"
+#include "base/wake_hub.h"
+#include "postgres/connection.h"
+
+#include <stop_token>
+#include <thread>
+
+namespace pawl::postgres {
+
+class Listener {
+public:
+    Listener(const PostgresTarget& target, Duration connect_timeout, base::WakeHub& hub, base::Log log);
+    ~Listener();
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+
+private:
+    void work(const std::stop_token& stop);
+    void listen(const std::stop_token& stop);
+    void deliver(PGconn* connection);
+
+    const PostgresTarget target_;
+    const Duration connect_timeout_;
+    base::WakeHub& hub_;
+    base::Log log_;
+    int wake_fd_;  // ends the poll when a stop is requested
+    std::jthread thread_;
+};
+
+}  // namespace pawl::postgres

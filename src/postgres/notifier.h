@@ -1,0 +1,37 @@
+// Sends NOTIFY after the commit it tells of, never inside: commits with a NOTIFY queue behind one lock
+// of the whole server. What gathers within a few milliseconds goes out as one.
+#pragma once
+
+#include "base/log.h"
+#include "postgres/pool.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace pawl::postgres {
+
+class Notifier {
+public:
+    Notifier(Pool& pool, base::Log log) : pool_(pool), log_(std::move(log)) {}
+    ~Notifier();  // sends what is pending
+    Notifier(const Notifier&) = delete;
+    Notifier& operator=(const Notifier&) = delete;
+
+    // Returns at once. Id 0 wakes everybody.
+    void wake(QueueId queue);
+
+private:
+    void work(const std::stop_token& stop);
+    void send(const std::set<QueueId>& queues);
+
+    Pool& pool_;
+    base::Log log_;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::set<QueueId> pending_;
+    std::jthread thread_;  // started by the first wake()
+};
+
+}  // namespace pawl::postgres

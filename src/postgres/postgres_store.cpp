@@ -1,0 +1,55 @@
+#include "postgres/postgres_store.h"
+
+#include "generated/postgres_sql.h"
+
+#include <algorithm>
+
+namespace pawl::postgres {
+
+namespace {
+// Heartbeats and LISTEN have one of their own each; the rest is shared.
+constexpr int own_connections = 2;
+}  // namespace
+
+PostgresStore::PostgresStore(PostgresTarget target, ConnectOptions options, base::Log log)
+    : Backend(std::move(options), std::move(log)),
+      target_(std::move(target)),
+      pool_(target_, this->options().connect_timeout, std::max(1, target_.max_connections - own_connections)),
+      heartbeat_pool_(target_, this->options().connect_timeout, 1),
+      notifier_(pool_, this->log()) {}
+
+std::shared_ptr<store::Backend> open_postgres(PostgresTarget target, ConnectOptions options) {
+    const base::Log log(options.log);
+    auto store = std::make_shared<PostgresStore>(std::move(target), std::move(options), log);
+    store->has_test_clock();  // the first connection: a wrong address fails here
+    return store;
+}
+
+Rows PostgresStore::call(const store::Statement& statement, const Params& params, Access access) {
+    const auto connection = checked(pool_);
+    try {
+        return connection->run(statement, params, access);
+    } catch (const Refused& refused) {
+        throw to_error(refused.error, target_.schema);
+    }
+}
+
+Timestamp PostgresStore::now() { return call(sql::clock, {}, Access::read).time(0, 0); }
+
+void PostgresStore::wake(QueueId queue) {
+    if (queue) {
+        hub_.notify(queue);
+    } else {
+        hub_.notify_all();
+    }
+    notifier_.wake(queue);
+}
+
+base::WakeHub& PostgresStore::wake_hub() {
+    const std::lock_guard lock(listener_mutex_);
+    if (!listener_ && hears_others())
+        listener_ = std::make_unique<Listener>(target_, options().connect_timeout, hub_, log());
+    return hub_;
+}
+
+}  // namespace pawl::postgres

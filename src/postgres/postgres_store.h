@@ -1,0 +1,102 @@
+// The PostgreSQL store: every operation is a call of a function in the schema (sql/postgres/functions).
+#pragma once
+
+#include "postgres/listener.h"
+#include "postgres/notifier.h"
+#include "postgres/pool.h"
+#include "store/backend.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace pawl::postgres {
+
+class PostgresStore final : public store::Backend {
+public:
+    PostgresStore(PostgresTarget target, ConnectOptions options, base::Log log);
+
+    void install() override;
+    SchemaReport verify() override;
+    Timestamp now() override;
+    void set_test_clock(std::optional<Timestamp> now) override;
+    bool has_test_clock() override;
+
+    store::Claim claim(const store::ClaimRequest& request) override;
+    std::vector<store::WriteOutcome> commit(
+        std::span<const store::Write> writes, store::Attempt attempt
+    ) override;
+    store::HeartbeatResult heartbeat(WorkerId worker, std::span<const store::Write> extensions) override;
+
+    std::vector<MessageId> enqueue(
+        const std::string& queue, std::span<const NewMessage> messages
+    ) override;
+    std::vector<MessageId> enqueue_in(
+        Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
+    ) override;
+
+    void create_queue(const std::string& name, const QueueOptions& options) override;
+    void delete_queue(const std::string& name, DeleteMode mode) override;
+    void set_queue_paused(const std::string& name, bool paused) override;
+    std::int64_t purge_queue(const std::string& name) override;
+    std::vector<QueueInfo> queues() override;
+    std::optional<QueueInfo> find_queue(const std::string& name) override;
+    std::vector<QueueId> resolve_queues(std::span<const std::string> names) override;
+    std::vector<QueueStats> queue_stats() override;
+
+    std::optional<Message> find_message(const std::string& queue, MessageId id) override;
+    std::vector<Message> list_messages(
+        const std::string& queue, MessageState state, const PageRequest& page
+    ) override;
+    std::vector<ArchivedMessage> list_archive(
+        const std::string& queue, ArchiveFilter filter, const PageRequest& page
+    ) override;
+    std::int64_t replay(const std::string& queue, MessageId id) override;
+    std::int64_t purge_archive(const std::string& queue, ArchiveFilter filter) override;
+
+    WorkerId register_worker(const store::NewWorker& worker) override;
+    WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
+    std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
+    std::int64_t purge_workers(Duration older_than) override;
+    StoreStats stats() override;
+
+    base::WakeHub& wake_hub() override;
+    [[nodiscard]] bool hears_others() const override { return target_.pooler != Pooler::transaction; }
+
+private:
+    // Where a streaming worker's last claim ended: see sql/postgres/functions/05_claim.sql.
+    struct ClaimPosition {
+        std::optional<int> floor_priority;
+        MessageId floor_message;
+        std::optional<Timestamp> looked_at;
+        std::optional<Timestamp> swept_at;
+        Timestamp floor_since;
+    };
+
+    // A connection that has seen the right schema version. Throws not_installed, schema_too_new, ...
+    Pool::Lent checked(Pool& pool);
+    void check_schema(Connection& connection);
+    Rows call(const store::Statement& statement, const Params& params, Access access);
+    void commit_range(
+        Connection& connection, std::span<const store::Write> writes, store::Attempt attempt,
+        std::span<store::WriteOutcome> outcomes
+    );
+    ClaimPosition position(const store::ClaimRequest& request);
+    void remember(const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position);
+    void wake(QueueId queue);  // here and, after the commit, in other processes
+    void apply_migrations(Connection& connection, int version);
+    void record_manifest(Connection& connection);
+
+    const PostgresTarget target_;
+    Pool pool_;
+    Pool heartbeat_pool_;
+    base::WakeHub hub_;
+    Notifier notifier_;
+    std::mutex listener_mutex_;
+    std::unique_ptr<Listener> listener_;
+    std::mutex positions_mutex_;
+    std::map<std::vector<QueueId>, ClaimPosition> positions_;
+};
+
+}  // namespace pawl::postgres

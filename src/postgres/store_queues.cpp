@@ -1,0 +1,102 @@
+#include "generated/postgres_sql.h"
+#include "postgres/postgres_store.h"
+
+namespace pawl::postgres {
+
+namespace {
+
+Params one_text(std::string_view value) {
+    Params params;
+    params.text(value);
+    return params;
+}
+
+std::vector<QueueInfo> read_queues(const Rows& rows) {
+    std::vector<QueueInfo> queues;
+    for (int i = 0; i < rows.size(); ++i) {
+        QueueInfo queue;
+        queue.id = QueueId(rows.int8(i, 0));
+        queue.name = rows.text(i, 1);
+        queue.paused = rows.boolean(i, 2);
+        queue.keep_archive = rows.boolean(i, 3);
+        if (!rows.is_null(i, 4)) queue.lease = Duration(rows.int8(i, 4));
+        queue.max_strikes = rows.int4(i, 5);
+        queue.max_attempts = rows.int4(i, 6);
+        queue.dead_letter_queue = rows.text(i, 7);
+        queue.created_at = rows.time(i, 8);
+        queues.push_back(std::move(queue));
+    }
+    return queues;
+}
+
+}  // namespace
+
+void PostgresStore::create_queue(const std::string& name, const QueueOptions& options) {
+    Params params;
+    params.text(name).optional(options.keep_archive, &Params::boolean).milliseconds(options.lease);
+    params.optional(options.max_strikes, &Params::int4).optional(options.max_attempts, &Params::int4);
+    if (options.dead_letter_queue) {
+        params.text(*options.dead_letter_queue);
+    } else {
+        params.null();
+    }
+    call(sql::create_queue, params, Access::read);  // idempotent: a lost answer leaves no doubt
+}
+
+void PostgresStore::delete_queue(const std::string& name, DeleteMode mode) {
+    Params params;
+    params.text(name).boolean(mode == DeleteMode::force);
+    call(sql::delete_queue, params, Access::write);
+}
+
+void PostgresStore::set_queue_paused(const std::string& name, bool paused) {
+    Params params;
+    params.text(name).boolean(paused);
+    call(sql::pause_queue, params, Access::read);
+    if (!paused) wake({});
+}
+
+std::int64_t PostgresStore::purge_queue(const std::string& name) {
+    return call(sql::purge_queue, one_text(name), Access::write).int8(0, 0);
+}
+
+std::vector<QueueInfo> PostgresStore::queues() {
+    Params all;
+    all.null();
+    return read_queues(call(sql::list_queues, all, Access::read));
+}
+
+std::optional<QueueInfo> PostgresStore::find_queue(const std::string& name) {
+    auto found = read_queues(call(sql::list_queues, one_text(name), Access::read));
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::vector<QueueId> PostgresStore::resolve_queues(std::span<const std::string> names) {
+    Params params;
+    params.text_array(names);
+    const Rows rows = call(sql::resolve_queues, params, Access::read);
+    std::vector<QueueId> ids;
+    for (int i = 0; i < rows.size(); ++i) ids.emplace_back(rows.int8(i, 0));
+    return ids;
+}
+
+std::vector<QueueStats> PostgresStore::queue_stats() {
+    const Rows rows = call(sql::metrics, {}, Access::read);
+    std::vector<QueueStats> all;
+    for (int i = 0; i < rows.size(); ++i) {
+        QueueStats stats;
+        stats.queue = rows.text(i, 0);
+        stats.paused = rows.boolean(i, 1);
+        stats.ready = rows.int8(i, 2);
+        stats.waiting = rows.int8(i, 3);
+        stats.leased = rows.int8(i, 4);
+        stats.archived = rows.int8(i, 5);
+        stats.dead = rows.int8(i, 6);
+        if (!rows.is_null(i, 7)) stats.oldest_ready_age = Duration(rows.int8(i, 7));
+        all.push_back(std::move(stats));
+    }
+    return all;
+}
+
+}  // namespace pawl::postgres

@@ -1,0 +1,89 @@
+#include "generated/postgres_sql.h"
+#include "model/names.h"
+#include "postgres/postgres_store.h"
+
+namespace pawl::postgres {
+
+namespace {
+
+std::vector<std::string> strings(const std::vector<std::string_view>& views) {
+    return {views.begin(), views.end()};
+}
+
+WorkerStatus to_status(std::string_view name) {
+    return model::value_of(model::worker_statuses, name).value_or(WorkerStatus::stopped);
+}
+
+}  // namespace
+
+WorkerId PostgresStore::register_worker(const store::NewWorker& worker) {
+    Params params;
+    params.text(worker.name).text(worker.host).int4(worker.port).int4(worker.pid);
+    params.int8(worker.lease.count()).text_array(worker.subscriptions).text_array(worker.handlers);
+    return WorkerId(call(sql::register_worker, params, Access::write).int8(0, 0));
+}
+
+WorkerStatus PostgresStore::transition_worker(WorkerId worker, WorkerEvent event) {
+    Params params;
+    params.int8(worker.value()).text(to_string(event));
+    return to_status(call(sql::transition_worker, params, Access::write).text(0, 0));
+}
+
+std::vector<WorkerInfo> PostgresStore::workers(std::optional<WorkerId> only) {
+    Params params;
+    if (only) {
+        params.int8(only->value());
+    } else {
+        params.null();
+    }
+    const Rows rows = call(sql::list_workers, params, Access::read);
+    std::vector<WorkerInfo> workers;
+    for (int i = 0; i < rows.size(); ++i) {
+        WorkerInfo worker;
+        worker.id = WorkerId(rows.int8(i, 0));
+        worker.name = rows.text(i, 1);
+        worker.host = rows.text(i, 2);
+        worker.port = rows.int4(i, 3);
+        worker.pid = rows.int4(i, 4);
+        worker.status = to_status(rows.text(i, 5));
+        worker.lost = rows.boolean(i, 6);
+        worker.lease = Duration(rows.int8(i, 7));
+        worker.subscriptions = strings(rows.text_array(i, 8));
+        worker.handlers = strings(rows.text_array(i, 9));
+        worker.started_at = rows.time(i, 10);
+        worker.heartbeat_at = rows.time(i, 11);
+        workers.push_back(std::move(worker));
+    }
+    return workers;
+}
+
+std::int64_t PostgresStore::purge_workers(Duration older_than) {
+    Params params;
+    params.int8(older_than.count());
+    return call(sql::purge_workers, params, Access::write).int8(0, 0);
+}
+
+StoreStats PostgresStore::stats() {
+    StoreStats total;
+    for (const auto& queue : queue_stats()) {
+        ++total.queues;
+        total.ready += queue.ready;
+        total.waiting += queue.waiting;
+        total.leased += queue.leased;
+        total.archived += queue.archived;
+        total.dead += queue.dead;
+    }
+    for (const auto& worker : workers(std::nullopt)) {
+        if (worker.status == WorkerStatus::stopped) {
+            ++total.workers_stopped;
+        } else if (worker.lost) {
+            ++total.workers_lost;
+        } else {
+            ++total.workers_live;
+        }
+    }
+    total.schema_version = call(sql::schema_version, {}, Access::read).int4(0, 0);
+    return total;
+}
+
+}  // namespace pawl::postgres

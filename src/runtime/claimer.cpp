@@ -1,0 +1,156 @@
+#include "runtime/claimer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pawl::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr Duration refresh_every = 1s;
+constexpr Duration poll_deaf = 500ms;  // where other processes cannot wake us
+constexpr int max_claim = 1'000;
+// Two strikes before this hand-out: it may kill its process, so nothing else shall be in it.
+constexpr int alone_strikes = 3;
+
+}  // namespace
+
+Claimer::Claimer(
+    store::Backend& backend, const WorkerOptions& options, WorkerId worker, Executor& executor,
+    LeaseTable& leases
+)
+    : backend_(backend), options_(options), worker_(worker), executor_(executor), leases_(leases) {
+    for (const HandlerSpec& spec : options.handlers) {
+        names_.push_back(spec.queue);
+        largest_batch_ = std::max(largest_batch_, spec.batch_size);
+    }
+    request_.lease = options.lease;
+    request_.worker = worker;
+}
+
+Claimer::~Claimer() { stop(); }
+
+void Claimer::start() {
+    if (!thread_.joinable())
+        thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+void Claimer::stop() {
+    if (!thread_.joinable()) return;
+    thread_.request_stop();
+    thread_.join();
+}
+
+void Claimer::pause() { paused_ = true; }
+
+void Claimer::resume() {
+    paused_ = false;
+    backend_.wake_hub().notify_all();
+}
+
+void Claimer::work(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        try {
+            const auto ticket = backend_.wake_hub().ticket();
+            if (paused_ || (claim_once(store::Scan::streaming, stop) == 0 && !more_))
+                wait_for_work(ticket, stop);
+            error_pause_ = 20ms;
+        } catch (const std::exception& error) {
+            backend_.log().warning(fmt::format("claiming goes on later: {}", error.what()));
+            pause_after_error(stop);
+        }
+    }
+}
+
+// A queue may be deleted and made again under the same name, so names are looked up now and then.
+void Claimer::refresh_queues() {
+    if (Clock::now() - refreshed_at_ < refresh_every) return;
+    const auto ids = backend_.resolve_queues(names_);
+    std::unordered_map<QueueId, const HandlerSpec*> specs;
+    std::vector<QueueId> queues;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (!ids[i]) continue;
+        specs[ids[i]] = &options_.handlers[i];
+        queues.push_back(ids[i]);
+    }
+    if (queues.size() < names_.size() && (specs_.size() != specs.size() || refreshed_at_ == Clock::time_point{}))
+        backend_.log().warning("some queues of this worker do not exist any more");
+    specs_ = std::move(specs);
+    request_.queues = std::move(queues);
+    refreshed_at_ = Clock::now();
+}
+
+int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
+    const int room = executor_.wait_for_room(stop);
+    if (room == 0) return 0;
+    refresh_queues();
+    more_ = false;
+    due_at_ = Clock::time_point::max();
+    if (request_.queues.empty()) return 0;
+    request_.max_messages = std::min(room * largest_batch_, std::max(max_claim, largest_batch_));
+    request_.scan = scan;
+    const auto asked_at = Clock::now();
+    store::Claim claim = backend_.claim(request_);
+    request_.after = claim.after;
+    more_ = claim.more;
+    if (claim.next_due) due_at_ = Clock::now() + (*claim.next_due - claim.now);
+    if (claim.messages.empty()) return 0;
+
+    leases_.add(claim.messages, claim.now, asked_at);
+    const int count = static_cast<int>(claim.messages.size());
+    const bool alone = claim.messages.front().strikes >= alone_strikes;
+    auto calls = to_calls(claim);
+    if (alone) {
+        run_alone(std::move(calls), stop);
+    } else {
+        executor_.push(std::move(calls));
+    }
+    return count;
+}
+
+// One call per message, or per batch of a queue's messages, in the order of the claim.
+std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
+    std::vector<std::shared_ptr<Executing>> calls;
+    std::unordered_map<const HandlerSpec*, Executing*> open;
+    for (std::size_t i = 0; i < claim.messages.size(); ++i) {
+        const HandlerSpec* spec = specs_.at(claim.queues[i]);
+        Executing*& batch = open[spec];
+        if (batch == nullptr || batch->messages.size() >= static_cast<std::size_t>(spec->batch_size)) {
+            calls.push_back(std::make_shared<Executing>());
+            batch = calls.back().get();
+            batch->spec = spec;
+            batch->leases = &leases_;
+            batch->messages.reserve(static_cast<std::size_t>(spec->batch_size));
+        }
+        claim.messages[i].queue = spec->queue;
+        batch->messages.push_back(std::move(claim.messages[i]));
+    }
+    return calls;
+}
+
+void Claimer::run_alone(std::vector<std::shared_ptr<Executing>> calls, const std::stop_token& stop) {
+    executor_.wait_until_idle(Clock::now() + std::chrono::years(1), stop);
+    executor_.push(std::move(calls));
+    executor_.wait_until_idle(Clock::now() + std::chrono::years(1), stop);
+}
+
+void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop) {
+    const Duration poll =
+        backend_.hears_others() ? options_.poll_interval : std::min(options_.poll_interval, poll_deaf);
+    auto until = Clock::now() + poll;
+    if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
+    backend_.wake_hub().wait(ticket, request_.queues, until, stop);
+}
+
+void Claimer::pause_after_error(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    stopped.wait_for(lock, stop, error_pause_, [] { return false; });
+    error_pause_ = std::min<Duration>(error_pause_ * 2, 1s);
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,63 @@
+// Fetches work for the executor: claims as much as there is room for, and waits for wake-ups where
+// there is none.
+#pragma once
+
+#include "runtime/executor.h"
+#include "store/backend.h"
+
+#include <atomic>
+#include <chrono>
+#include <stop_token>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace pawl::runtime {
+
+class Claimer {
+public:
+    Claimer(
+        store::Backend& backend, const WorkerOptions& options, WorkerId worker, Executor& executor,
+        LeaseTable& leases
+    );
+    ~Claimer();
+    Claimer(const Claimer&) = delete;
+    Claimer& operator=(const Claimer&) = delete;
+
+    void start();
+    void stop();  // idempotent; returns when no claim is under way
+    void pause();
+    void resume();
+
+    // One claim for what there is room for; returns how many messages came.
+    int claim_once(store::Scan scan, const std::stop_token& stop);
+
+private:
+    void work(const std::stop_token& stop);
+    void refresh_queues();
+    std::vector<std::shared_ptr<Executing>> to_calls(store::Claim& claim);
+    void run_alone(std::vector<std::shared_ptr<Executing>> calls, const std::stop_token& stop);
+    void wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop);
+    void pause_after_error(const std::stop_token& stop);
+
+    store::Backend& backend_;
+    const WorkerOptions& options_;
+    const WorkerId worker_;
+    Executor& executor_;
+    LeaseTable& leases_;
+    int largest_batch_ = 1;
+
+    // Used by the claiming thread only.
+    std::vector<std::string> names_;
+    store::ClaimRequest request_;
+    std::unordered_map<QueueId, const HandlerSpec*> specs_;
+    std::chrono::steady_clock::time_point refreshed_at_{};
+    std::chrono::steady_clock::time_point due_at_{};
+    bool more_ = false;
+    Duration error_pause_{20};
+
+    std::atomic<bool> paused_ = false;
+    std::jthread thread_;
+};
+
+}  // namespace pawl::runtime

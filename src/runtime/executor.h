@@ -1,0 +1,65 @@
+// Runs handlers on a fixed number of threads and hands their reports to the committer.
+#pragma once
+
+#include "runtime/committer.h"
+#include "runtime/executing.h"
+#include "runtime/lease_table.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace pawl::runtime {
+
+class Executor {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    Executor(const WorkerOptions& options, Committer& committer, LeaseTable& leases, base::Log log);
+    ~Executor();  // joins the threads: waits for handlers that still run
+    Executor(const Executor&) = delete;
+    Executor& operator=(const Executor&) = delete;
+
+    void push(std::vector<std::shared_ptr<Executing>> work);
+    // How many calls may be pushed without piling up: the free threads, and as much as they will
+    // have finished by the time the next claim is back. Waits until there is room; 0 when stopped.
+    int wait_for_room(const std::stop_token& stop);
+    // Returns when nothing is queued or running, or at the deadline: false.
+    bool wait_until_idle(Clock::time_point deadline, const std::stop_token& stop = {});
+
+    // Takes back what was not started.
+    [[nodiscard]] std::vector<std::shared_ptr<Executing>> take_unstarted();
+    // Asks the running handlers to stop; returns them.
+    [[nodiscard]] std::vector<std::shared_ptr<Executing>> abandon();
+
+private:
+    void work(const std::stop_token& stop);
+    void run(const std::shared_ptr<Executing>& executing);
+    std::vector<store::Write> report(Executing& executing);
+    std::vector<store::Write> failure(const Executing& executing, const std::exception_ptr& thrown);
+    [[nodiscard]] Duration backoff(const Message& message) const;
+    void finished(const std::shared_ptr<Executing>& executing);
+    [[nodiscard]] int room();
+
+    const WorkerOptions& options_;
+    Committer& committer_;
+    LeaseTable& leases_;
+    base::Log log_;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::deque<std::shared_ptr<Executing>> queued_;
+    std::set<std::shared_ptr<Executing>> running_;
+    // The rate at which calls finish decides how far to fetch ahead.
+    std::uint64_t finished_ = 0;
+    std::uint64_t finished_before_ = 0;
+    Clock::time_point measured_at_ = Clock::now();
+    double calls_per_second_ = 0;
+    std::vector<std::jthread> threads_;
+};
+
+}  // namespace pawl::runtime

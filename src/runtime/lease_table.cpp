@@ -1,0 +1,101 @@
+#include "runtime/lease_table.h"
+
+#include "runtime/executing.h"
+
+namespace pawl::runtime {
+
+using store::Write;
+using store::WriteKind;
+using store::WriteOutcome;
+using store::WriteStatus;
+
+void LeaseTable::add(
+    std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at
+) {
+    const std::lock_guard lock(mutex_);
+    for (const Message& message : messages) {
+        const auto lease = std::chrono::duration_cast<Duration>(message.visible_at - claimed_at);
+        held_[message.id] = {message.delivery, lease, asked_at + lease, nullptr, false};
+    }
+}
+
+void LeaseTable::forget(std::span<const Write> settled) {
+    const std::lock_guard lock(mutex_);
+    for (const Write& write : settled) {
+        const auto at = held_.find(write.lease.message);
+        // A later delivery of the same message may be in our hands already.
+        if (at != held_.end() && at->second.delivery == write.lease.delivery) held_.erase(at);
+    }
+}
+
+std::size_t LeaseTable::assign(const std::shared_ptr<Executing>& executing) {
+    const std::lock_guard lock(mutex_);
+    for (const Message& message : executing->messages) {
+        const auto at = held_.find(message.id);
+        if (at == held_.end() || at->second.delivery != message.delivery || at->second.lost) continue;
+        at->second.executing = executing;
+        ++executing->leases_left;
+    }
+    return executing->leases_left;
+}
+
+std::vector<Write> LeaseTable::extensions() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Write> writes;
+    writes.reserve(held_.size());
+    for (const auto& [id, held] : held_) {
+        if (!held.lost) writes.push_back({WriteKind::extend, {id, held.delivery}, held.lease, {}});
+    }
+    return writes;
+}
+
+void LeaseTable::extended(
+    std::span<const Write> extensions, std::span<const WriteOutcome> outcomes,
+    Clock::time_point asked_at
+) {
+    Orphans orphans;
+    {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t i = 0; i < extensions.size(); ++i) {
+            const auto at = held_.find(extensions[i].lease.message);
+            if (at == held_.end() || at->second.delivery != extensions[i].lease.delivery) continue;
+            if (outcomes[i].status == WriteStatus::done) at->second.ends_at = asked_at + at->second.lease;
+            if (outcomes[i].status == WriteStatus::lease_lost) lose(at->second, orphans);
+        }
+    }
+    tell(orphans);
+}
+
+void LeaseTable::expire(Clock::time_point now) {
+    Orphans orphans;
+    {
+        const std::lock_guard lock(mutex_);
+        for (auto& [id, held] : held_) {
+            if (held.ends_at <= now) lose(held, orphans);
+        }
+    }
+    tell(orphans);
+}
+
+void LeaseTable::lose(Held& held, Orphans& orphans) {
+    if (held.lost) return;
+    held.lost = true;
+    if (held.executing && --held.executing->leases_left == 0) orphans.push_back(held.executing);
+}
+
+void LeaseTable::tell(const Orphans& orphans) {
+    for (const auto& executing : orphans) executing->stop.request_stop();
+}
+
+bool LeaseTable::lost(const Lease& lease) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = held_.find(lease.message);
+    return at == held_.end() || at->second.delivery != lease.delivery || at->second.lost;
+}
+
+std::size_t LeaseTable::size() const {
+    const std::lock_guard lock(mutex_);
+    return held_.size();
+}
+
+}  // namespace pawl::runtime

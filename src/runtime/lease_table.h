@@ -1,0 +1,57 @@
+// What this process holds: extended by the heartbeat, watched by the handlers.
+#pragma once
+
+#include "store/batch.h"
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace pawl::runtime {
+
+struct Executing;
+
+class LeaseTable {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    // `asked_at` is when the claim was sent: the lease cannot have begun before.
+    void add(std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at);
+    void forget(std::span<const store::Write> settled);
+    // The handler that has the messages now: it is told when all its leases are lost. Returns how
+    // many it still holds.
+    std::size_t assign(const std::shared_ptr<Executing>& executing);
+
+    [[nodiscard]] std::vector<store::Write> extensions() const;
+    void extended(
+        std::span<const store::Write> extensions, std::span<const store::WriteOutcome> outcomes,
+        Clock::time_point asked_at
+    );
+    // Leases that must have ended by now because no heartbeat got through.
+    void expire(Clock::time_point now);
+
+    [[nodiscard]] bool lost(const Lease& lease) const;
+    [[nodiscard]] std::size_t size() const;
+
+private:
+    struct Held {
+        int delivery = 0;
+        Duration lease{};
+        Clock::time_point ends_at;
+        std::shared_ptr<Executing> executing;
+        bool lost = false;
+    };
+    // Adds the handler that has nothing left to do; it is told outside of the lock, because its stop
+    // callbacks may ask this table.
+    using Orphans = std::vector<std::shared_ptr<Executing>>;
+    static void lose(Held& held, Orphans& orphans);
+    static void tell(const Orphans& orphans);
+
+    mutable std::mutex mutex_;
+    std::unordered_map<MessageId, Held> held_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,253 @@
+#include "runtime/worker_runtime.h"
+
+#include "runtime/signals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <unistd.h>
+
+namespace pawl::runtime {
+
+using store::Write;
+using store::WriteKind;
+using store::WriteOutcome;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    gethostname(name.data(), name.size() - 1);
+    return name.data();
+}
+
+}  // namespace
+
+WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOptions options)
+    : backend_(std::move(backend)), options_(std::move(options)) {
+    const auto queues = backend_->queues();
+    check(queues);
+    const Duration lease = shortest_lease(queues);
+    store::NewWorker worker{options_.name, host_name(), options_.port, getpid(), lease, {}, {}};
+    for (const HandlerSpec& spec : options_.handlers) {
+        worker.subscriptions.push_back(spec.queue);
+        worker.handlers.push_back(spec.queue);
+    }
+    id_ = backend_->register_worker(worker);
+    const Duration heartbeat =
+        std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease / 3);
+    committer_ = std::make_unique<Committer>(*backend_);
+    executor_ = std::make_unique<Executor>(options_, *committer_, leases_, backend_->log());
+    claimer_ = std::make_unique<Claimer>(*backend_, options_, id_, *executor_, leases_);
+    heartbeat_ = std::make_unique<Heartbeat>(
+        *backend_, id_, std::max<Duration>(heartbeat, 1ms), leases_,
+        [this](WorkerStatus stored) { obey(stored); }
+    );
+}
+
+WorkerRuntime::~WorkerRuntime() {
+    try {
+        stop(Duration::zero());
+    } catch (const std::exception& error) {
+        backend_->log().error(fmt::format("worker '{}' did not stop well: {}", options_.name, error.what()));
+    }
+}
+
+void WorkerRuntime::check(const std::vector<QueueInfo>& queues) {
+    const auto refuse = [&](ErrorCode code, const std::string& what) {
+        throw Error(code, fmt::format("worker '{}': {}", options_.name, what));
+    };
+    if (options_.name.empty()) throw Error(ErrorCode::invalid_argument, "a worker needs a name");
+    if (options_.handlers.empty())
+        refuse(ErrorCode::invalid_argument, "it has no handler: call on_message() or on_batch()");
+    if (options_.concurrency < 1 || options_.concurrency > 10'000)
+        refuse(ErrorCode::invalid_argument, "concurrency must be 1 to 10000");
+    if (options_.lease && *options_.lease < 10ms)
+        refuse(ErrorCode::invalid_argument, "lease must be at least 10 ms");
+    if (options_.poll_interval < 10ms)
+        refuse(ErrorCode::invalid_argument, "poll_interval must be at least 10 ms");
+    if (options_.backoff_base < Duration::zero() || options_.backoff_cap < options_.backoff_base)
+        refuse(ErrorCode::invalid_argument, "backoff: 0 <= base <= cap must hold");
+    std::set<std::string> names;
+    for (const HandlerSpec& spec : options_.handlers) {
+        if (!names.insert(spec.queue).second)
+            refuse(ErrorCode::invalid_argument, fmt::format("two handlers for queue '{}'", spec.queue));
+        if (spec.batch_size < 1 || spec.batch_size > 10'000)
+            refuse(ErrorCode::invalid_argument, "batch_size must be 1 to 10000");
+        if (!spec.handler)
+            refuse(ErrorCode::invalid_argument, fmt::format("empty handler for queue '{}'", spec.queue));
+        if (std::ranges::find(queues, spec.queue, &QueueInfo::name) == queues.end())
+            refuse(
+                ErrorCode::queue_not_found,
+                fmt::format("queue '{}' does not exist: create it first", spec.queue)
+            );
+    }
+    if (!backend_->options().accept_test_clock && backend_->has_test_clock())
+        refuse(
+            ErrorCode::test_clock,
+            "the store's clock is replaced by a test clock; set ConnectOptions::accept_test_clock in tests"
+        );
+}
+
+Duration WorkerRuntime::shortest_lease(const std::vector<QueueInfo>& queues) const {
+    if (options_.lease) return *options_.lease;
+    Duration shortest = backend_->options().lease;
+    for (const QueueInfo& queue : queues) {
+        const bool ours = std::ranges::find(options_.handlers, queue.name, &HandlerSpec::queue) !=
+                          options_.handlers.end();
+        if (ours && queue.lease) shortest = std::min(shortest, *queue.lease);
+    }
+    return shortest;
+}
+
+WorkerStatus WorkerRuntime::status() {
+    const std::lock_guard lock(mutex_);
+    return status_;
+}
+
+void WorkerRuntime::set_status(WorkerStatus status) {
+    {
+        const std::lock_guard lock(mutex_);
+        status_ = status;
+    }
+    changed_.notify_all();
+}
+
+WorkerStatus WorkerRuntime::transition(WorkerEvent event) {
+    const WorkerStatus status = backend_->transition_worker(id_, event);
+    set_status(status);
+    return status;
+}
+
+void WorkerRuntime::start() {
+    transition(WorkerEvent::start_polling);
+    started_ = true;
+    claimer_->start();
+    claimer_->resume();
+}
+
+void WorkerRuntime::poll_forever() {
+    start();
+    const auto ended = [&] {
+        return status_ == WorkerStatus::stopped || status_ == WorkerStatus::interrupted || stopped_;
+    };
+    {
+        std::unique_lock lock(mutex_);
+        while (!ended() && !(signals_ && termination_requested())) {
+            if (!signals_) {
+                changed_.wait(lock, ended);
+                continue;
+            }
+            // A signal ends this wait at once; a stop by other means is seen a moment later.
+            lock.unlock();
+            wait_for_termination(100ms);
+            lock.lock();
+        }
+    }
+    if (status() == WorkerStatus::interrupted) {
+        claimer_->stop();
+        executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
+        committer_->flush(Clock::now() + backend_->options().retry_timeout);
+        return;
+    }
+    stop(10s);
+}
+
+int WorkerRuntime::poll_once() {
+    transition(WorkerEvent::start_polling);
+    const int count = claimer_->claim_once(store::Scan::exact, {});
+    executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
+    committer_->flush(Clock::now() + backend_->options().retry_timeout);
+    transition(WorkerEvent::poll_done);
+    return count;
+}
+
+int WorkerRuntime::hand_back_unstarted() {
+    std::vector<Write> writes;
+    for (const auto& executing : executor_->take_unstarted()) {
+        for (const Message& message : executing->messages)
+            writes.push_back({WriteKind::hand_back, message.lease(), {}, {}});
+    }
+    const int count = static_cast<int>(writes.size());
+    committer_->submit(std::move(writes), [this](std::span<const Write> settled, std::span<const WriteOutcome>) {
+        leases_.forget(settled);
+    });
+    return count;
+}
+
+StopReport WorkerRuntime::stop(Duration deadline) {
+    const std::lock_guard only_one(stop_mutex_);
+    if (stopped_) return stop_report_;
+    const auto until = Clock::now() + deadline;
+    claimer_->stop();
+    stop_report_.handed_back = hand_back_unstarted();
+    if (!executor_->wait_until_idle(until)) {
+        // C++ code cannot be killed from outside: ask it to end, give its leases back so that others
+        // go on at once, and fence off what it may still report.
+        std::vector<Write> writes;
+        const auto stuck = executor_->abandon();
+        for (const auto& executing : stuck) {
+            for (const Message& message : executing->messages)
+                writes.push_back({WriteKind::release, message.lease(), {}, {}});
+        }
+        stop_report_.stuck = static_cast<int>(stuck.size());
+        committer_->submit(std::move(writes), {});
+    }
+    committer_->flush(std::max(until, Clock::now() + 1s));
+    heartbeat_->stop();
+    try {
+        transition(WorkerEvent::stop);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_transition && error.code() != ErrorCode::worker_not_found)
+            backend_->log().warning(fmt::format("worker '{}' shows as lost: {}", options_.name, error.what()));
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+        status_ = WorkerStatus::stopped;
+    }
+    changed_.notify_all();
+    return stop_report_;
+}
+
+void WorkerRuntime::interrupt() {
+    transition(WorkerEvent::interrupt);
+    claimer_->pause();
+}
+
+void WorkerRuntime::suspend() {
+    transition(WorkerEvent::suspend);
+    claimer_->pause();
+}
+
+void WorkerRuntime::resume() {
+    transition(WorkerEvent::resume);
+    if (started_) start();
+}
+
+// What an operator has changed in the store.
+void WorkerRuntime::obey(WorkerStatus stored) {
+    if (stored == status()) return;
+    switch (stored) {
+        case WorkerStatus::ready:
+            if (started_) start();  // resumed
+            break;
+        case WorkerStatus::polling: break;
+        case WorkerStatus::interrupted:
+        case WorkerStatus::suspended:
+        case WorkerStatus::stopped: claimer_->pause(); set_status(stored); break;
+    }
+}
+
+void WorkerRuntime::handle_signals() {
+    catch_termination_signals();
+    const std::lock_guard lock(mutex_);
+    signals_ = true;
+}
+
+}  // namespace pawl::runtime

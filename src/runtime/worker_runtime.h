@@ -1,0 +1,67 @@
+// Puts the services of a worker together and keeps its status: claimer -> executor -> committer, with
+// the heartbeat beside them.
+#pragma once
+
+#include "runtime/claimer.h"
+#include "runtime/committer.h"
+#include "runtime/executor.h"
+#include "runtime/heartbeat.h"
+#include "runtime/lease_table.h"
+#include "store/backend.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace pawl::runtime {
+
+class WorkerRuntime {
+public:
+    // Registers the worker. Throws queue_not_found, test_clock, invalid_argument.
+    WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOptions options);
+    ~WorkerRuntime();
+    WorkerRuntime(const WorkerRuntime&) = delete;
+    WorkerRuntime& operator=(const WorkerRuntime&) = delete;
+
+    [[nodiscard]] WorkerId id() const { return id_; }
+    [[nodiscard]] WorkerStatus status();
+    void start();
+    void poll_forever();
+    int poll_once();
+    StopReport stop(Duration deadline);
+    void interrupt();
+    void suspend();
+    void resume();
+    void handle_signals();
+
+private:
+    void check(const std::vector<QueueInfo>& queues);
+    [[nodiscard]] Duration shortest_lease(const std::vector<QueueInfo>& queues) const;
+    WorkerStatus transition(WorkerEvent event);
+    void obey(WorkerStatus stored);
+    void set_status(WorkerStatus status);
+    int hand_back_unstarted();
+
+    const std::shared_ptr<store::Backend> backend_;
+    const WorkerOptions options_;
+    WorkerId id_;
+
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    WorkerStatus status_ = WorkerStatus::ready;
+    std::atomic<bool> started_ = false;
+    bool stopped_ = false;
+    bool signals_ = false;
+    StopReport stop_report_;
+    std::mutex stop_mutex_;
+
+    // In the order in which they need each other; destroyed in reverse.
+    LeaseTable leases_;
+    std::unique_ptr<Committer> committer_;
+    std::unique_ptr<Executor> executor_;
+    std::unique_ptr<Claimer> claimer_;
+    std::unique_ptr<Heartbeat> heartbeat_;
+};
+
+}  // namespace pawl::runtime

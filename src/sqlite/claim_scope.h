@@ -1,0 +1,29 @@
+// Which queues a claim looks at.
+#pragma once
+
+#include <vector>
+
+#include "sqlite/session.h"
+#include "store/batch.h"
+
+namespace pawl::sqlite {
+
+struct ScopedQueue {
+    QueueId id;
+    Duration lease{};
+    int max_strikes = 0;
+};
+
+struct ClaimScope {
+    std::vector<ScopedQueue> queues;  // not paused; starting after the request's `after`
+    QueueId after;                    // for the next request
+    bool more = false;                // queues were left out
+};
+
+// A narrow set is taken as it is; of a wide one only queues that have rows, found by skipping
+// through the indexes.
+[[nodiscard]] ClaimScope find_claim_scope(
+    Session& session, const store::ClaimRequest& request, Duration default_lease
+);
+
+}  // namespace pawl::sqlite

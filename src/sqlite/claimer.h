@@ -1,0 +1,51 @@
+// Hands out messages inside a write transaction: sql/postgres/functions/05_claim.sql in C++.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sqlite/claim_scope.h"
+#include "sqlite/settler.h"
+
+namespace pawl::sqlite {
+
+class Claimer {
+public:
+    Claimer(Session& session, const store::ClaimRequest& request, ClaimScope scope, Timestamp now);
+    // Call once.
+    [[nodiscard]] store::Claim claim();
+    // Queues that got dead letters.
+    [[nodiscard]] const std::vector<QueueId>& woken() const { return settler_.woken(); }
+
+private:
+    struct Candidate {
+        MessageId id;
+        int priority = 0;
+        const ScopedQueue* queue = nullptr;
+    };
+
+    void collect_due();
+    void claim_rounds();
+    void claim_usual();
+    [[nodiscard]] std::vector<Candidate> next_round();
+    void take(const Candidate& candidate);
+    void read(Rows& rows);
+    void sort_by_priority();
+
+    Session& session_;
+    const store::ClaimRequest& request_;
+    const ClaimScope scope_;
+    const Timestamp now_;
+    Settler settler_;
+    int remaining_;
+    std::vector<Candidate> due_;
+    std::optional<Candidate> suspect_;
+    store::Claim claim_;
+};
+
+// When the first row of these queues becomes due, of those due after `after`.
+[[nodiscard]] std::optional<Timestamp> find_next_due(
+    Session& session, const std::vector<ScopedQueue>& queues, Timestamp after
+);
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,87 @@
+#include "sqlite/connections.h"
+
+#include <algorithm>
+
+namespace pawl::sqlite {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+std::size_t readers_allowed(const SqliteTarget& target) {
+    if (is_memory(target)) return 0;
+    return static_cast<std::size_t>(std::max(target.max_connections, 1) - 1);
+}
+
+}  // namespace
+
+Connections::Connections(const SqliteTarget& target)
+    : target_(target),
+      path_(check_path(target.path)),
+      max_readers_(readers_allowed(target)),
+      writer_(std::make_unique<Database>(target_, path_, Database::Role::writer)) {}
+
+Connections::Borrowed Connections::writer() {
+    const auto deadline = steady_clock::now() + target_.busy_timeout;
+    std::unique_lock lock(mutex_);
+    if (!writer_free_.wait_until(lock, deadline, [&] { return !writer_taken_; }))
+        throw busy_error({target_.path, target_.busy_timeout});
+    writer_taken_ = true;
+    writer_->wait_for_locks_until(deadline);
+    return {*this, *writer_, Database::Role::writer};
+}
+
+Connections::Borrowed Connections::reader() {
+    if (max_readers_ == 0) return writer();
+    const auto deadline = steady_clock::now() + target_.busy_timeout;
+    Database& database = take_reader(deadline);
+    database.wait_for_locks_until(deadline);
+    return {*this, database, Database::Role::reader};
+}
+
+Database& Connections::take_reader(Database::Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    const auto possible = [&] {
+        return !idle_readers_.empty() || readers_.size() + opening_ < max_readers_;
+    };
+    if (!reader_free_.wait_until(lock, deadline, possible))
+        throw busy_error({target_.path, target_.busy_timeout});
+    if (!idle_readers_.empty()) {
+        Database& database = *idle_readers_.back();  // the last used has the warmest cache
+        idle_readers_.pop_back();
+        return database;
+    }
+    ++opening_;
+    lock.unlock();
+    std::unique_ptr<Database> opened;
+    try {
+        opened = open_extra();
+    } catch (...) {
+        lock.lock();
+        --opening_;
+        reader_free_.notify_one();
+        throw;
+    }
+    lock.lock();
+    --opening_;
+    readers_.push_back(std::move(opened));
+    idle_readers_.reserve(readers_.size());  // so that giving back never allocates
+    return *readers_.back();
+}
+
+void Connections::give_back(Database& database, Database::Role role) {
+    const std::lock_guard lock(mutex_);
+    if (role == Database::Role::writer) {
+        writer_taken_ = false;
+        writer_free_.notify_one();
+    } else {
+        idle_readers_.push_back(&database);
+        reader_free_.notify_one();
+    }
+}
+
+std::unique_ptr<Database> Connections::open_extra() const {
+    return std::make_unique<Database>(target_, path_, Database::Role::reader);
+}
+
+}  // namespace pawl::sqlite

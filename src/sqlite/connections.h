@@ -1,0 +1,60 @@
+// The connections of one store: one that writes, a few that read, each used by one thread at a
+// time. In memory, or with max_connections = 1, a single connection does everything.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "sqlite/database.h"
+
+namespace pawl::sqlite {
+
+class Connections {
+public:
+    explicit Connections(const SqliteTarget& target);
+
+    // A connection in the hands of one thread; goes back at the end of the scope.
+    class Borrowed {
+    public:
+        Borrowed(Connections& owner, Database& database, Database::Role role)
+            : owner_(owner), database_(database), role_(role) {}
+        Borrowed(const Borrowed&) = delete;
+        Borrowed& operator=(const Borrowed&) = delete;
+        ~Borrowed() { owner_.give_back(database_, role_); }
+        [[nodiscard]] Session& session() const { return database_.session(); }
+
+    private:
+        Connections& owner_;
+        Database& database_;
+        Database::Role role_;
+    };
+
+    // Waits for its turn; both the waiting here and the waiting for other processes count against
+    // busy_timeout. Throws Error(busy).
+    [[nodiscard]] Borrowed writer();
+    [[nodiscard]] Borrowed reader();
+    // One more, for a thread that needs it for itself.
+    [[nodiscard]] std::unique_ptr<Database> open_extra() const;
+    [[nodiscard]] bool in_memory() const { return is_memory(target_); }
+
+private:
+    void give_back(Database& database, Database::Role role);
+    [[nodiscard]] Database& take_reader(Database::Deadline deadline);
+
+    const SqliteTarget target_;
+    const std::string path_;
+    const std::size_t max_readers_;
+    std::unique_ptr<Database> writer_;
+
+    std::mutex mutex_;
+    std::condition_variable writer_free_;
+    std::condition_variable reader_free_;
+    bool writer_taken_ = false;
+    std::vector<std::unique_ptr<Database>> readers_;
+    std::vector<Database*> idle_readers_;
+    std::size_t opening_ = 0;
+};
+
+}  // namespace pawl::sqlite

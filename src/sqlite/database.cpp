@@ -1,0 +1,142 @@
+#include "sqlite/database.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <system_error>
+#include <thread>
+
+namespace pawl::sqlite {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr store::Statement journal_mode{"journal_mode", "pragma journal_mode", 0};
+constexpr store::Statement journal_mode_wal{"journal_mode_wal", "pragma journal_mode = wal", 0};
+constexpr store::Statement synchronous_full{"synchronous_full", "pragma synchronous = full", 0};
+constexpr store::Statement synchronous_normal{
+    "synchronous_normal", "pragma synchronous = normal", 0};
+constexpr store::Statement foreign_keys_on{"foreign_keys", "pragma foreign_keys = on", 0};
+constexpr store::Statement query_only_on{"query_only", "pragma query_only = on", 0};
+
+[[noreturn]] void cannot_open(std::string_view path, std::string_view why) {
+    throw Error(ErrorCode::connection_failed, fmt::format("cannot open '{}': {}", path, why));
+}
+
+ConnectionHandle open_connection(
+    const SqliteTarget& target, const std::string& absolute_path, Database::Role role
+) {
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;  // never two threads at a time
+    if (role == Database::Role::writer) flags |= SQLITE_OPEN_CREATE;
+    sqlite3* opened = nullptr;
+    const int code = sqlite3_open_v2(absolute_path.c_str(), &opened, flags, nullptr);
+    ConnectionHandle handle(opened);
+    if (code != SQLITE_OK) {
+        cannot_open(
+            target.path,
+            fmt::format(
+                "{} (the file and its folder must be readable and writable)", sqlite3_errstr(code)
+            )
+        );
+    }
+    sqlite3_extended_result_codes(opened, 1);
+    return handle;
+}
+
+std::string read_text(Session& session, const store::Statement& statement) {
+    Rows rows = session.query(statement);
+    return rows.next() ? std::string(rows.text(0)) : std::string();
+}
+
+}  // namespace
+
+bool is_memory(const SqliteTarget& target) {
+    return target.path == ":memory:";
+}
+
+std::string check_path(const std::string& path) {
+    if (path == ":memory:") return path;
+    if (path.empty()) cannot_open(path, "the path is empty: name a file, or use :memory:");
+    std::error_code ignored;
+    const std::filesystem::path file(path);
+    const std::filesystem::path folder = file.parent_path();
+    if (!folder.empty() && !std::filesystem::exists(folder, ignored)) {
+        cannot_open(
+            path, fmt::format("the folder '{}' does not exist: create it first", folder.string())
+        );
+    }
+    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+        cannot_open(path, fmt::format("'{}' is not a folder", folder.string()));
+    if (std::filesystem::is_directory(file, ignored))
+        cannot_open(path, "it is a folder: name a file in it");
+    return std::filesystem::absolute(file).string();
+}
+
+Database::Database(const SqliteTarget& target, const std::string& absolute_path, Role role)
+    : connection_(open_connection(target, absolute_path, role)),
+      session_(connection_.get(), ErrorContext{target.path, target.busy_timeout}),
+      deadline_(steady_clock::now() + target.busy_timeout) {
+    sqlite3_busy_handler(connection_.get(), &Database::on_busy, this);
+    if (sqlite3_db_readonly(connection_.get(), "main") == 1)
+        cannot_open(target.path, "the file is not writable");
+    try {
+        configure(target, role);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::connection_failed) throw;
+        throw Error(ErrorCode::connection_failed, fmt::format("cannot open {}", error.what()));
+    }
+}
+
+void Database::configure(const SqliteTarget& target, Role role) {
+    session_.execute(
+        target.synchronous == SqliteTarget::Synchronous::full ? synchronous_full
+                                                              : synchronous_normal
+    );
+    session_.execute(foreign_keys_on);
+    if (!is_memory(target) && read_text(session_, journal_mode) != "wal") switch_to_wal();
+    if (role == Role::reader) session_.execute(query_only_on);
+}
+
+// Two processes that open a new file together both want it for themselves, and SQLite refuses one
+// at once, without asking the busy handler: it would be a deadlock. So it has to be tried again.
+void Database::switch_to_wal() {
+    for (;;) {
+        try {
+            const std::string mode = read_text(session_, journal_mode_wal);
+            if (mode == "wal") return;
+            throw Error(
+                ErrorCode::connection_failed,
+                fmt::format(
+                    "'{}': write-ahead logging is not possible here (journal mode {}): use a local "
+                    "file system",
+                    session_.context().file,
+                    mode
+                )
+            );
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::busy || steady_clock::now() >= deadline_) throw;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1 + random_() % 10));
+    }
+}
+
+std::string Database::file() const {
+    const char* name = sqlite3_db_filename(connection_.get(), "main");
+    return name ? name : "";
+}
+
+// Commits are short, so the waiting starts with a fraction of a millisecond; SQLite's own handler
+// sleeps up to 100 ms at a time and lets busy processes starve the others.
+int Database::on_busy(void* self, int tries) {
+    auto& database = *static_cast<Database*>(self);
+    const auto now = steady_clock::now();
+    if (now >= database.deadline_) return 0;
+    const long longest = 100L << std::min(tries, 6);  // microseconds
+    const auto pause =
+        std::chrono::microseconds(longest / 2 + static_cast<long>(database.random_()) % longest);
+    std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, database.deadline_ - now));
+    return 1;
+}
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,44 @@
+// One connection of ours to the file, with its settings made and its statements prepared.
+#pragma once
+
+#include <chrono>
+#include <random>
+#include <string>
+
+#include "sqlite/open_sqlite.h"
+#include "sqlite/session.h"
+
+namespace pawl::sqlite {
+
+class Database {
+public:
+    using Deadline = std::chrono::steady_clock::time_point;
+    enum class Role { writer, reader };  // the writer makes the file where there is none
+
+    Database(const SqliteTarget& target, const std::string& absolute_path, Role role);
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
+
+    [[nodiscard]] Session& session() { return session_; }
+    // Until when statements of this connection wait for a lock that another process holds.
+    void wait_for_locks_until(Deadline deadline) { deadline_ = deadline; }
+    // The file's real place, symbolic links resolved: the -wal file lies beside it.
+    [[nodiscard]] std::string file() const;
+
+private:
+    static int on_busy(void* self, int tries);
+    void configure(const SqliteTarget& target, Role role);
+    void switch_to_wal();
+
+    ConnectionHandle connection_;
+    Session session_;  // its statements go before the connection
+    Deadline deadline_;
+    std::minstd_rand random_{std::random_device{}()};
+};
+
+// Throws a clear error for a path that cannot become a database. Returns the path made absolute, so
+// that connections made later find the same file whatever the current folder is then.
+[[nodiscard]] std::string check_path(const std::string& path);
+[[nodiscard]] bool is_memory(const SqliteTarget& target);
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,28 @@
+// The one place where SQLite's result codes become a pawl::Error.
+#pragma once
+
+#include <pawl/error.h>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+
+namespace pawl::sqlite {
+
+// What an error has to name besides SQLite's own words.
+struct ErrorContext {
+    std::string file;
+    Duration busy_timeout{};
+};
+
+[[nodiscard]] Error make_error(
+    sqlite3* connection, int code, std::string_view statement, const ErrorContext& context
+);
+[[nodiscard]] Error busy_error(const ErrorContext& context);
+[[nodiscard]] Error not_installed_error(const std::string& file);
+
+// The statement was refused for what it holds; everything else (locks, the disk, the file) is
+// trouble that no other statement would escape.
+[[nodiscard]] bool concerns_one_statement(const Error& error);
+
+}  // namespace pawl::sqlite

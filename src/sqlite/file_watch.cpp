@@ -1,0 +1,137 @@
+#include "sqlite/file_watch.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+
+namespace pawl::sqlite {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr store::Statement data_version{"data_version", "pragma data_version", 0};
+constexpr milliseconds forever(-1);
+constexpr milliseconds without_events(250);
+constexpr milliseconds first_look_again(1);
+constexpr milliseconds last_look_again(512);
+constexpr milliseconds between_calls(5);  // under load: many commits, one wake-up
+
+std::int64_t read_version(Database& database) {
+    database.wait_for_locks_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));
+    Rows rows = database.session().query(data_version);
+    return rows.next() ? rows.integer(0) : 0;
+}
+
+}  // namespace
+
+FileWatch::FileWatch(
+    std::unique_ptr<Database> database, std::function<void()> changed, base::Log log
+)
+    : database_(std::move(database)),
+      changed_(std::move(changed)),
+      log_(std::move(log)),
+      stopped_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!stopped_) {
+        throw Error(
+            ErrorCode::connection_failed,
+            "cannot watch the database file: " + std::string(std::strerror(errno))
+        );
+    }
+    start_events();
+    version_ = read_version(*database_);
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void FileWatch::start_events() {
+    const std::filesystem::path file(database_->file());
+    file_name_ = file.filename().string();
+    Descriptor events(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    const auto mask = static_cast<std::uint32_t>(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+    if (events && inotify_add_watch(events.value(), file.parent_path().c_str(), mask) >= 0) {
+        events_ = std::move(events);
+    } else {
+        log_.debug(
+            "no file events (" + std::string(std::strerror(errno)) +
+            "): looking for commits of other processes every 250 ms"
+        );
+    }
+}
+
+void FileWatch::run(const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [this] {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(stopped_.value(), &one, sizeof one);
+    });
+    const milliseconds idle = events_ ? forever : without_events;
+    milliseconds again = idle;
+    while (!stop.stop_requested()) {
+        const bool activity = wait(again) == Seen::activity;
+        if (stop.stop_requested()) return;
+        try {
+            if (version_changed()) {
+                changed_();
+                sleep(between_calls);
+            }
+        } catch (const std::exception& error) {
+            log_.warning(std::string("looking for commits failed: ") + error.what());
+            sleep(without_events);
+        }
+        if (!events_) continue;
+        if (activity) {
+            again = first_look_again;
+        } else {
+            again = again >= last_look_again ? idle : again * 2;
+        }
+    }
+}
+
+FileWatch::Seen FileWatch::wait(milliseconds time) {
+    const auto deadline = std::chrono::steady_clock::now() + time;
+    for (;;) {
+        std::array<pollfd, 2> files{
+            pollfd{stopped_.value(), POLLIN, 0}, pollfd{events_.value(), POLLIN, 0}};
+        milliseconds left = time;
+        if (time >= milliseconds::zero()) {
+            left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+            left = std::max(left, milliseconds::zero());
+        }
+        const int ready = ::poll(files.data(), files.size(), static_cast<int>(left.count()));
+        if (ready == 0 || files[0].revents != 0) return Seen::nothing;
+        // Other files of the folder are none of our business: go on waiting.
+        if (ready > 0 && drain_events() == Seen::activity) return Seen::activity;
+    }
+}
+
+void FileWatch::sleep(milliseconds time) const {
+    pollfd file{stopped_.value(), POLLIN, 0};
+    ::poll(&file, 1, static_cast<int>(time.count()));
+}
+
+FileWatch::Seen FileWatch::drain_events() const {
+    alignas(inotify_event) std::array<char, 4096> buffer{};
+    Seen seen = Seen::nothing;
+    for (;;) {
+        const auto size = ::read(events_.value(), buffer.data(), buffer.size());
+        if (size <= 0) return seen;
+        for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
+            const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+            const std::string_view name(event->len > 0 ? event->name : "");
+            if (name.starts_with(file_name_) || (event->mask & IN_Q_OVERFLOW) != 0)
+                seen = Seen::activity;
+            at += sizeof(inotify_event) + event->len;
+        }
+    }
+}
+
+bool FileWatch::version_changed() {
+    const std::int64_t version = read_version(*database_);
+    return std::exchange(version_, version) != version;
+}
+
+}  // namespace pawl::sqlite

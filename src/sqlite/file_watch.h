@@ -1,0 +1,48 @@
+// Notices that somebody committed to the file, in whatever process, and calls back.
+//
+// The file system tells when the -wal file is written; whether that was a commit tells the
+// connection's data_version. The order is: frames written, synced, and only then visible. So the
+// event comes too early, and after each one the version is looked at a few more times, ever more
+// seldom, until a second has passed quietly. Idle it costs nothing: the thread sleeps in poll().
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "base/log.h"
+#include "sqlite/database.h"
+
+namespace pawl::sqlite {
+
+class FileWatch {
+public:
+    // Everything committed after the constructor has returned is noticed. `changed` is called from
+    // the watching thread and must not throw.
+    FileWatch(std::unique_ptr<Database> database, std::function<void()> changed, base::Log log);
+
+private:
+    enum class Seen { nothing, activity };
+
+    void run(const std::stop_token& stop);
+    // Sleeps until something happens, the time is over (negative: never), or a stop.
+    [[nodiscard]] Seen wait(std::chrono::milliseconds time);
+    void sleep(std::chrono::milliseconds time) const;
+    [[nodiscard]] Seen drain_events() const;
+    [[nodiscard]] bool version_changed();
+    void start_events();
+
+    std::unique_ptr<Database> database_;
+    std::function<void()> changed_;
+    base::Log log_;
+    std::string file_name_;
+    Descriptor events_;  // inotify; none: the version is looked at every 250 ms
+    Descriptor stopped_;
+    std::int64_t version_ = 0;
+    std::jthread thread_;  // last: it uses all the others
+};
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,135 @@
+#include "sqlite/settler.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "generated/sqlite_sql.h"
+
+namespace pawl::sqlite {
+
+using store::Attempt;
+using store::Write;
+using store::WriteKind;
+using store::WriteStatus;
+
+WriteStatus Settler::settle(const Write& write, Attempt attempt) {
+    return apply(write) == Held::yes ? WriteStatus::done : explain(write, attempt);
+}
+
+Settler::Held Settler::apply(const Write& write) {
+    switch (write.kind) {
+        case WriteKind::archive:
+            return archive(write);
+        case WriteKind::remove:
+            return session_.execute(
+                       sql::remove_message, write.lease.message, write.lease.delivery
+                   ) > 0
+                       ? Held::yes
+                       : Held::no;
+        case WriteKind::release:
+            return release(write);
+        case WriteKind::hand_back:
+            return hand_back(write);
+        case WriteKind::fail:
+            return fail(write);
+        case WriteKind::bury:
+            return bury_held(write);
+        case WriteKind::extend:
+            return extend(write);
+    }
+    return Held::no;
+}
+
+Settler::Held Settler::archive(const Write& write) {
+    session_.execute(sql::keep_message, write.lease.message, write.lease.delivery, now_);
+    const auto gone =
+        session_.execute(sql::remove_message, write.lease.message, write.lease.delivery);
+    return gone > 0 ? Held::yes : Held::no;
+}
+
+Settler::Held Settler::release(const Write& write) {
+    const std::string_view state = write.delay > Duration::zero() ? "waiting" : "ready";
+    Rows rows = session_.query(
+        sql::release_message, write.lease.message, write.lease.delivery, state, now_ + write.delay
+    );
+    if (!rows.next()) return Held::no;
+    wake(rows.id<QueueId>(0));
+    return Held::yes;
+}
+
+Settler::Held Settler::hand_back(const Write& write) {
+    Rows rows =
+        session_.query(sql::hand_back_message, write.lease.message, write.lease.delivery, now_);
+    if (!rows.next()) return Held::no;
+    wake(rows.id<QueueId>(0));
+    return Held::yes;
+}
+
+Settler::Held Settler::extend(const Write& write) {
+    const auto extended = session_.execute(
+        sql::extend_message, write.lease.message, write.lease.delivery, now_ + write.delay
+    );
+    return extended > 0 ? Held::yes : Held::no;
+}
+
+Settler::Held Settler::fail(const Write& write) {
+    int attempts = 0;
+    int max_attempts = 0;
+    {
+        Rows rows = session_.query(
+            sql::fail_message,
+            write.lease.message,
+            write.lease.delivery,
+            std::string_view(write.reason),
+            now_ + write.delay
+        );
+        if (!rows.next()) return Held::no;
+        wake(rows.id<QueueId>(0));
+        attempts = rows.number(1);
+        max_attempts = rows.number(2);
+    }
+    if (max_attempts > 0 && attempts >= max_attempts)
+        bury(write.lease.message, fmt::format("failed {} times: {}", attempts, write.reason));
+    return Held::yes;
+}
+
+Settler::Held Settler::bury_held(const Write& write) {
+    {
+        Rows rows = session_.query(sql::is_held, write.lease.message, write.lease.delivery);
+        if (!rows.next()) return Held::no;
+    }
+    bury(write.lease.message, write.reason);
+    return Held::yes;
+}
+
+void Settler::bury(MessageId message, const std::string& reason) {
+    {
+        Rows rows = session_.query(sql::forward_dead, message, now_, std::string_view(reason));
+        if (rows.next()) {
+            wake(rows.id<QueueId>(0));
+            return;
+        }
+    }
+    session_.execute(sql::keep_dead, message, now_, std::string_view(reason));
+    session_.execute(sql::delete_message, message);
+}
+
+// Only for leases that could not be settled. An extension that is repeated may come after something
+// else, so it is never taken for done.
+WriteStatus Settler::explain(const Write& write, Attempt attempt) {
+    Rows rows = session_.query(sql::known_deliveries, write.lease.message);
+    if (!rows.next()) return WriteStatus::lease_lost;
+    const bool live = !rows.null(0);
+    const bool archived = !live && !rows.null(1);
+    if (attempt == Attempt::repeated && write.kind != WriteKind::extend) {
+        if (!live || rows.number(0) == write.lease.delivery) return WriteStatus::done;
+    }
+    if (archived && rows.number(1) == write.lease.delivery) return WriteStatus::done;
+    return WriteStatus::lease_lost;
+}
+
+void Settler::wake(QueueId queue) {
+    if (std::ranges::find(woken_, queue) == woken_.end()) woken_.push_back(queue);
+}
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,124 @@
+// The store on an SQLite file. The operations stand in store_*.cpp, one file per aggregate.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+
+#include "sqlite/connections.h"
+#include "sqlite/file_watch.h"
+#include "sqlite/open_sqlite.h"
+#include "sqlite/schema.h"
+#include "sqlite/transaction.h"
+
+namespace pawl::sqlite {
+
+class SqliteStore final : public store::Backend {
+public:
+    SqliteStore(const SqliteTarget& target, ConnectOptions options);
+
+    void install() override;
+    SchemaReport verify() override;
+    Timestamp now() override;
+    void set_test_clock(std::optional<Timestamp> now) override;
+    bool has_test_clock() override;
+
+    store::Claim claim(const store::ClaimRequest& request) override;
+    std::vector<store::WriteOutcome> commit(
+        std::span<const store::Write> writes, store::Attempt attempt
+    ) override;
+    store::HeartbeatResult heartbeat(WorkerId worker, std::span<const store::Write> extensions)
+        override;
+
+    std::vector<MessageId> enqueue(const std::string& queue, std::span<const NewMessage> messages)
+        override;
+    std::vector<MessageId> enqueue_in(
+        Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
+    ) override;
+
+    void create_queue(const std::string& name, const QueueOptions& options) override;
+    void delete_queue(const std::string& name, DeleteMode mode) override;
+    void set_queue_paused(const std::string& name, bool paused) override;
+    std::int64_t purge_queue(const std::string& name) override;
+    std::vector<QueueInfo> queues() override;
+    std::optional<QueueInfo> find_queue(const std::string& name) override;
+    std::vector<QueueId> resolve_queues(std::span<const std::string> names) override;
+    std::vector<QueueStats> queue_stats() override;
+
+    std::optional<Message> find_message(const std::string& queue, MessageId id) override;
+    std::vector<Message> list_messages(
+        const std::string& queue, MessageState state, const PageRequest& page
+    ) override;
+    std::vector<ArchivedMessage> list_archive(
+        const std::string& queue, ArchiveFilter filter, const PageRequest& page
+    ) override;
+    std::int64_t replay(const std::string& queue, MessageId id) override;
+    std::int64_t purge_archive(const std::string& queue, ArchiveFilter filter) override;
+
+    WorkerId register_worker(const store::NewWorker& worker) override;
+    WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
+    std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
+    std::int64_t purge_workers(Duration older_than) override;
+
+    StoreStats stats() override;
+    base::WakeHub& wake_hub() override;
+
+private:
+    // One snapshot: `work(session)` sees one state of the file.
+    template <class Work>
+    auto read(Work&& work) {
+        const auto connection = connections_.reader();
+        const ReadTransaction transaction(connection.session());
+        check_schema(connection.session());
+        return work(connection.session());
+    }
+
+    // One transaction: durable when it returns, undone when it throws. `work(session, now)`.
+    template <class Work>
+    auto write(Work&& work) {
+        const auto connection = connections_.writer();
+        WriteTransaction transaction(connection.session());
+        check_schema(connection.session());
+        const Timestamp now = current_time(connection.session());
+        if constexpr (std::is_void_v<decltype(work(connection.session(), now))>) {
+            work(connection.session(), now);
+            transaction.commit();
+        } else {
+            auto result = work(connection.session(), now);
+            transaction.commit();
+            return result;
+        }
+    }
+
+    // Only a good answer is remembered, so another process may install meanwhile.
+    void check_schema(Session& session) {
+        if (schema_checked_.load(std::memory_order_relaxed)) return;
+        require_schema(session);
+        schema_checked_.store(true, std::memory_order_relaxed);
+    }
+
+    struct Range {
+        std::size_t begin;
+        std::size_t end;
+    };
+    void commit_range(
+        std::span<const store::Write> writes,
+        Range range,
+        store::Attempt attempt,
+        std::vector<store::WriteOutcome>& outcomes
+    );
+    [[nodiscard]] std::optional<store::Claim> look(const store::ClaimRequest& request);
+    void wake(std::span<const QueueId> queues);
+
+    Connections connections_;
+    std::atomic<bool> schema_checked_ = false;
+    base::WakeHub hub_;
+    std::once_flag watching_;
+    std::unique_ptr<FileWatch> watch_;  // last: its thread uses the hub
+};
+
+// Throws queue_not_found.
+[[nodiscard]] QueueId require_queue(Session& session, const std::string& name);
+
+}  // namespace pawl::sqlite

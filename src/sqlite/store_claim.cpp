@@ -1,0 +1,47 @@
+#include "generated/sqlite_sql.h"
+#include "sqlite/claimer.h"
+#include "sqlite/sqlite_store.h"
+
+namespace pawl::sqlite {
+
+namespace {
+
+bool has_work(Session& session, const ClaimScope& scope, Timestamp now) {
+    for (const ScopedQueue& queue : scope.queues) {
+        if (session.query(sql::top_priority, queue.id).next()) return true;
+        if (session.query(sql::due_messages, queue.id, now, 1).next()) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+// A claim that finds nothing takes no write lock: waiting workers do not disturb the others.
+std::optional<store::Claim> SqliteStore::look(const store::ClaimRequest& request) {
+    return read([&](Session& session) -> std::optional<store::Claim> {
+        const ClaimScope scope = find_claim_scope(session, request, options().lease);
+        const Timestamp now = current_time(session);
+        if (has_work(session, scope, now)) return std::nullopt;
+        store::Claim empty;
+        empty.now = now;
+        empty.next_due = find_next_due(session, scope.queues, now);
+        empty.after = scope.after;
+        empty.more = scope.more;
+        return empty;
+    });
+}
+
+store::Claim SqliteStore::claim(const store::ClaimRequest& request) {
+    if (auto empty = look(request)) return std::move(*empty);
+    std::vector<QueueId> woken;
+    auto claim = write([&](Session& session, Timestamp now) {
+        Claimer claimer(session, request, find_claim_scope(session, request, options().lease), now);
+        auto claimed = claimer.claim();
+        woken = claimer.woken();
+        return claimed;
+    });
+    wake(woken);
+    return claim;
+}
+
+}  // namespace pawl::sqlite

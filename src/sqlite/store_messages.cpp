@@ -1,0 +1,130 @@
+#include "generated/sqlite_sql.h"
+#include "model/names.h"
+#include "sqlite/sqlite_store.h"
+
+namespace pawl::sqlite {
+
+namespace {
+
+Message read_message(Rows& rows, const std::string& queue) {
+    Message message;
+    message.id = rows.id<MessageId>(0);
+    message.queue = queue;
+    message.priority = rows.number(1);
+    message.delivery = rows.number(2);
+    message.strikes = rows.number(3);
+    message.attempts = rows.number(4);
+    message.state =
+        model::value_of(model::message_states, rows.text(5)).value_or(MessageState::ready);
+    message.enqueued_at = rows.time(6);
+    message.visible_at = rows.time(7);
+    message.worker = rows.id<WorkerId>(8);
+    message.last_error = rows.text(9);
+    message.payload.text = rows.text(10);
+    return message;
+}
+
+ArchivedMessage read_archived(Rows& rows, const std::string& queue) {
+    ArchivedMessage message;
+    message.id = rows.id<MessageId>(0);
+    message.queue = queue;
+    message.priority = rows.number(1);
+    message.delivery = rows.number(2);
+    message.strikes = rows.number(3);
+    message.attempts = rows.number(4);
+    message.dead = rows.flag(5);
+    message.reason = rows.text(6);
+    message.enqueued_at = rows.time(7);
+    message.archived_at = rows.time(8);
+    message.worker = rows.id<WorkerId>(9);
+    message.payload.text = rows.text(10);
+    return message;
+}
+
+std::vector<ArchivedMessage> read_all_archived(Rows&& rows, const std::string& queue) {
+    std::vector<ArchivedMessage> messages;
+    while (rows.next()) messages.push_back(read_archived(rows, queue));
+    return messages;
+}
+
+std::optional<bool> wanted_dead(ArchiveFilter filter) {
+    switch (filter) {
+        case ArchiveFilter::all:
+            return std::nullopt;
+        case ArchiveFilter::done:
+            return false;
+        case ArchiveFilter::dead:
+            return true;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Message> SqliteStore::find_message(const std::string& queue, MessageId id) {
+    return read([&](Session& session) -> std::optional<Message> {
+        const QueueId queue_id = require_queue(session, queue);
+        Rows rows = session.query(sql::find_message, queue_id, id, current_time(session));
+        if (!rows.next()) return std::nullopt;
+        return read_message(rows, queue);
+    });
+}
+
+std::vector<Message> SqliteStore::list_messages(
+    const std::string& queue, MessageState state, const PageRequest& page
+) {
+    return read([&](Session& session) {
+        std::vector<Message> messages;
+        Rows rows = session.query(
+            sql::list_messages,
+            require_queue(session, queue),
+            to_string(state),
+            current_time(session),
+            page.after.value(),
+            page.limit
+        );
+        while (rows.next()) messages.push_back(read_message(rows, queue));
+        return messages;
+    });
+}
+
+std::vector<ArchivedMessage> SqliteStore::list_archive(
+    const std::string& queue, ArchiveFilter filter, const PageRequest& page
+) {
+    return read([&](Session& session) {
+        const QueueId id = require_queue(session, queue);
+        const std::int64_t after = page.after.value();
+        if (filter == ArchiveFilter::dead)
+            return read_all_archived(session.query(sql::list_dead, id, after, page.limit), queue);
+        return read_all_archived(
+            session.query(sql::list_archive, id, wanted_dead(filter), after, page.limit), queue
+        );
+    });
+}
+
+std::int64_t SqliteStore::replay(const std::string& queue, MessageId id) {
+    QueueId queue_id;
+    const std::int64_t replayed = write([&](Session& session, Timestamp now) {
+        queue_id = require_queue(session, queue);
+        if (id) {
+            const auto count = session.execute(sql::replay_one, queue_id, id, now);
+            session.execute(sql::forget_one, queue_id, id);
+            return count;
+        }
+        const auto count = session.execute(sql::replay_dead, queue_id, now);
+        session.execute(sql::purge_archive, queue_id, true);
+        return count;
+    });
+    if (replayed > 0) hub_.notify(queue_id);
+    return replayed;
+}
+
+std::int64_t SqliteStore::purge_archive(const std::string& queue, ArchiveFilter filter) {
+    return write([&](Session& session, Timestamp) {
+        return session.execute(
+            sql::purge_archive, require_queue(session, queue), wanted_dead(filter)
+        );
+    });
+}
+
+}  // namespace pawl::sqlite

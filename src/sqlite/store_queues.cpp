@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include "generated/sqlite_sql.h"
+#include "model/check.h"
+#include "sqlite/sqlite_store.h"
+
+namespace pawl::sqlite {
+
+namespace {
+
+QueueId find_queue_id(Session& session, const std::string& name) {
+    Rows rows = session.query(sql::queue_id, std::string_view(name));
+    return rows.next() ? rows.id<QueueId>(0) : QueueId();
+}
+
+std::vector<QueueInfo> list_queues(Session& session, std::optional<std::string_view> only) {
+    std::vector<QueueInfo> queues;
+    Rows rows = session.query(sql::list_queues, only);
+    while (rows.next()) {
+        QueueInfo& queue = queues.emplace_back();
+        queue.id = rows.id<QueueId>(0);
+        queue.name = rows.text(1);
+        queue.paused = rows.flag(2);
+        queue.keep_archive = rows.flag(3);
+        if (!rows.null(4)) queue.lease = Duration(rows.integer(4));
+        queue.max_strikes = rows.number(5);
+        queue.max_attempts = rows.number(6);
+        queue.dead_letter_queue = rows.text(7);
+        queue.created_at = rows.time(8);
+    }
+    return queues;
+}
+
+void refuse_unsettled(Session& session, const std::string& name, QueueId id) {
+    Rows rows = session.query(sql::count_unsettled, id);
+    if (!rows.next() || (rows.integer(0) == 0 && rows.integer(1) == 0)) return;
+    throw Error(
+        ErrorCode::queue_not_empty,
+        fmt::format(
+            "queue '{}' holds {} messages and {} dead letters: settle or purge them, or force it",
+            name,
+            rows.integer(0),
+            rows.integer(1)
+        )
+    );
+}
+
+}  // namespace
+
+QueueId require_queue(Session& session, const std::string& name) {
+    const QueueId id = find_queue_id(session, name);
+    if (id) return id;
+    throw Error(
+        ErrorCode::queue_not_found, fmt::format("queue '{}' does not exist: create it first", name)
+    );
+}
+
+void SqliteStore::create_queue(const std::string& name, const QueueOptions& options) {
+    model::check_queue_name(name);
+    model::check_queue_options(name, options);
+    write([&](Session& session, Timestamp now) {
+        QueueId forward_to;
+        if (options.dead_letter_queue && !options.dead_letter_queue->empty())
+            forward_to = require_queue(session, *options.dead_letter_queue);
+        std::optional<std::int64_t> lease_ms;
+        if (options.lease) lease_ms = options.lease->count();
+        session.execute(
+            sql::create_queue,
+            std::string_view(name),
+            options.keep_archive,
+            lease_ms,
+            options.max_strikes,
+            options.max_attempts,
+            options.dead_letter_queue.has_value(),
+            forward_to,
+            now
+        );
+    });
+}
+
+void SqliteStore::delete_queue(const std::string& name, DeleteMode mode) {
+    write([&](Session& session, Timestamp) {
+        const QueueId id = require_queue(session, name);
+        if (mode == DeleteMode::if_empty) refuse_unsettled(session, name, id);
+        session.execute(sql::delete_queue_messages, id);
+        session.execute(sql::delete_queue_archive, id);
+        session.execute(sql::delete_queue, id);
+    });
+}
+
+void SqliteStore::set_queue_paused(const std::string& name, bool paused) {
+    const QueueId id = write([&](Session& session, Timestamp) {
+        const QueueId found = require_queue(session, name);
+        session.execute(sql::set_queue_paused, found, paused);
+        return found;
+    });
+    if (!paused) hub_.notify(id);
+}
+
+std::int64_t SqliteStore::purge_queue(const std::string& name) {
+    return write([&](Session& session, Timestamp) {
+        return session.execute(sql::delete_queue_messages, require_queue(session, name));
+    });
+}
+
+std::vector<QueueInfo> SqliteStore::queues() {
+    return read([](Session& session) { return list_queues(session, std::nullopt); });
+}
+
+std::optional<QueueInfo> SqliteStore::find_queue(const std::string& name) {
+    auto found = read([&](Session& session) { return list_queues(session, name); });
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::vector<QueueId> SqliteStore::resolve_queues(std::span<const std::string> names) {
+    return read([&](Session& session) {
+        std::vector<QueueId> ids;
+        ids.reserve(names.size());
+        for (const std::string& name : names) ids.push_back(find_queue_id(session, name));
+        return ids;
+    });
+}
+
+std::vector<QueueStats> SqliteStore::queue_stats() {
+    return read([](Session& session) {
+        std::vector<QueueStats> queues;
+        const Timestamp now = current_time(session);
+        Rows rows = session.query(sql::queue_stats, now);
+        while (rows.next()) {
+            QueueStats& queue = queues.emplace_back();
+            queue.queue = rows.text(0);
+            queue.paused = rows.flag(1);
+            queue.ready = rows.integer(2);
+            queue.waiting = rows.integer(3);
+            queue.leased = rows.integer(4);
+            queue.dead = rows.integer(6);
+            queue.archived = rows.integer(5) - queue.dead;
+            if (!rows.null(7))
+                queue.oldest_ready_age = std::chrono::round<Duration>(now - rows.time(7));
+        }
+        return queues;
+    });
+}
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,69 @@
+#include "generated/sqlite_sql.h"
+#include "sqlite/sqlite_store.h"
+
+namespace pawl::sqlite {
+
+// The write lock is taken only when there is something to do; whoever comes second finds it done.
+void SqliteStore::install() {
+    const auto connection = connections_.writer();
+    Session& session = connection.session();
+    if (installed_version(session) != newest_version()) {
+        WriteTransaction transaction(session);
+        apply_migrations(session);
+        transaction.commit();
+    }
+    schema_checked_ = true;
+    hub_.notify_all();
+}
+
+SchemaReport SqliteStore::verify() {
+    const auto connection = connections_.reader();
+    const ReadTransaction transaction(connection.session());
+    return inspect_schema(connection.session());
+}
+
+Timestamp SqliteStore::now() {
+    return read([](Session& session) { return current_time(session); });
+}
+
+void SqliteStore::set_test_clock(std::optional<Timestamp> now) {
+    write([&](Session& session, Timestamp) {
+        session.execute(sql::clear_clock);
+        if (now) session.execute(sql::fix_clock, *now);
+    });
+    hub_.notify_all();
+}
+
+bool SqliteStore::has_test_clock() {
+    return read([](Session& session) { return fixed_time(session).has_value(); });
+}
+
+StoreStats SqliteStore::stats() {
+    return read([](Session& session) {
+        StoreStats stats;
+        const Timestamp now = current_time(session);
+        {
+            Rows rows = session.query(sql::store_stats, now);
+            if (rows.next()) {
+                stats.queues = rows.integer(0);
+                stats.ready = rows.integer(1);
+                stats.waiting = rows.integer(2);
+                stats.leased = rows.integer(3);
+                stats.dead = rows.integer(5);
+                stats.archived = rows.integer(4) - stats.dead;
+            }
+        }
+        {
+            Rows rows = session.query(sql::worker_stats, now);
+            if (rows.next()) {
+                stats.workers_live = rows.integer(0);
+                stats.workers_lost = rows.integer(1);
+                stats.workers_stopped = rows.integer(2);
+            }
+        }
+        stats.schema_version = installed_version(session);
+        return stats;
+    });
+}
+
+}  // namespace pawl::sqlite

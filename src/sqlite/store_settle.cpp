@@ -1,0 +1,63 @@
+#include "sqlite/settler.h"
+#include "sqlite/sqlite_store.h"
+
+namespace pawl::sqlite {
+
+using store::Attempt;
+using store::Write;
+using store::WriteOutcome;
+using store::WriteStatus;
+
+namespace {
+
+// A lease that stands twice in a batch gets the same outcome twice.
+bool was_done(
+    std::span<const Write> writes, std::size_t index, const std::vector<WriteOutcome>& outcomes
+) {
+    for (std::size_t i = 0; i < index; ++i) {
+        if (writes[i].kind == writes[index].kind && writes[i].lease == writes[index].lease)
+            return outcomes[i].status == WriteStatus::done;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::vector<WriteOutcome> SqliteStore::commit(std::span<const Write> writes, Attempt attempt) {
+    std::vector<WriteOutcome> outcomes(writes.size());
+    commit_range(writes, {0, writes.size()}, attempt, outcomes);
+    return outcomes;
+}
+
+// The good path is one transaction without a savepoint. What the database refuses for its content
+// is undone and tried again in halves, each with a transaction of its own, until the guilty item
+// stands alone: that also holds against triggers that roll the transaction back, and against
+// constraints that are checked at the commit.
+void SqliteStore::commit_range(
+    std::span<const Write> writes, Range range, Attempt attempt, std::vector<WriteOutcome>& outcomes
+) {
+    if (range.begin == range.end) return;
+    try {
+        const auto woken = write([&](Session& session, Timestamp now) {
+            Settler settler(session, now);
+            for (std::size_t i = range.begin; i < range.end; ++i) {
+                outcomes[i].status = settler.settle(writes[i], attempt);
+                if (outcomes[i].status == WriteStatus::lease_lost && was_done(writes, i, outcomes))
+                    outcomes[i].status = WriteStatus::done;
+            }
+            return settler.woken();
+        });
+        wake(woken);
+    } catch (const Error& error) {
+        if (!concerns_one_statement(error)) throw;
+        if (range.end - range.begin == 1) {
+            outcomes[range.begin] = {WriteStatus::rejected, error.what()};
+            return;
+        }
+        const std::size_t middle = range.begin + (range.end - range.begin) / 2;
+        commit_range(writes, {range.begin, middle}, attempt, outcomes);
+        commit_range(writes, {middle, range.end}, attempt, outcomes);
+    }
+}
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "generated/sqlite_sql.h"
+#include "model/names.h"
+#include "sqlite/settler.h"
+#include "sqlite/sqlite_store.h"
+
+namespace pawl::sqlite {
+
+namespace {
+
+std::string to_json(const std::vector<std::string>& names) {
+    return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// A row that somebody wrote by hand must not make the list of workers unreadable.
+std::vector<std::string> from_json(std::string_view text) {
+    const auto parsed = nlohmann::json::parse(text, nullptr, false);
+    std::vector<std::string> names;
+    if (!parsed.is_array()) return names;
+    for (const auto& name : parsed) {
+        if (name.is_string()) names.push_back(name.get<std::string>());
+    }
+    return names;
+}
+
+WorkerStatus to_status(std::string_view name) {
+    return model::value_of(model::worker_statuses, name).value_or(WorkerStatus::stopped);
+}
+
+// A worker that is not known (it was purged) should stop.
+WorkerStatus record_heartbeat(Session& session, WorkerId worker, Timestamp now) {
+    if (!worker) return WorkerStatus::ready;
+    Rows rows = session.query(sql::heartbeat, worker, now);
+    return rows.next() ? to_status(rows.text(0)) : WorkerStatus::stopped;
+}
+
+}  // namespace
+
+WorkerId SqliteStore::register_worker(const store::NewWorker& worker) {
+    return write([&](Session& session, Timestamp now) {
+        const std::string subscriptions = to_json(worker.subscriptions);
+        const std::string handlers = to_json(worker.handlers);
+        session.execute(
+            sql::register_worker,
+            std::string_view(worker.name),
+            std::string_view(worker.host),
+            worker.port,
+            worker.pid,
+            worker.lease.count(),
+            std::string_view(subscriptions),
+            std::string_view(handlers),
+            now
+        );
+        return WorkerId(session.last_id());
+    });
+}
+
+store::HeartbeatResult SqliteStore::heartbeat(
+    WorkerId worker, std::span<const store::Write> extensions
+) {
+    store::HeartbeatResult result;
+    try {
+        result = write([&](Session& session, Timestamp now) {
+            store::HeartbeatResult beat;
+            beat.status = record_heartbeat(session, worker, now);
+            Settler settler(session, now);
+            for (const store::Write& extension : extensions) {
+                beat.outcomes.push_back({settler.settle(extension, store::Attempt::first), {}});
+            }
+            return beat;
+        });
+    } catch (const Error& error) {
+        if (!concerns_one_statement(error) || extensions.empty()) throw;
+        result = heartbeat(worker, {});  // the worker lives, whatever is wrong with one message
+        result.outcomes = commit(extensions, store::Attempt::first);
+    }
+    return result;
+}
+
+WorkerStatus SqliteStore::transition_worker(WorkerId worker, WorkerEvent event) {
+    return write([&](Session& session, Timestamp now) {
+        std::string current;
+        {
+            Rows rows = session.query(sql::worker_status, worker);
+            if (!rows.next()) {
+                throw Error(
+                    ErrorCode::worker_not_found,
+                    fmt::format("worker {} does not exist", worker.value())
+                );
+            }
+            current = rows.text(0);
+        }
+        std::string next;
+        {
+            Rows rows =
+                session.query(sql::next_worker_status, std::string_view(current), to_string(event));
+            if (!rows.next()) {
+                throw Error(
+                    ErrorCode::invalid_transition,
+                    fmt::format(
+                        "worker {} is {}: {} is not possible",
+                        worker.value(),
+                        current,
+                        to_string(event)
+                    )
+                );
+            }
+            next = rows.text(0);
+        }
+        session.execute(sql::set_worker_status, worker, std::string_view(next), now);
+        return to_status(next);
+    });
+}
+
+std::vector<WorkerInfo> SqliteStore::workers(std::optional<WorkerId> only) {
+    return read([&](Session& session) {
+        std::optional<std::int64_t> only_id;
+        if (only) only_id = only->value();  // also 0, which is nobody's
+        std::vector<WorkerInfo> workers;
+        Rows rows = session.query(sql::list_workers, only_id, current_time(session));
+        while (rows.next()) {
+            WorkerInfo& worker = workers.emplace_back();
+            worker.id = rows.id<WorkerId>(0);
+            worker.name = rows.text(1);
+            worker.host = rows.text(2);
+            worker.port = rows.number(3);
+            worker.pid = rows.number(4);
+            worker.status = to_status(rows.text(5));
+            worker.lost = rows.flag(6);
+            worker.lease = Duration(rows.integer(7));
+            worker.subscriptions = from_json(rows.text(8));
+            worker.handlers = from_json(rows.text(9));
+            worker.started_at = rows.time(10);
+            worker.heartbeat_at = rows.time(11);
+        }
+        return workers;
+    });
+}
+
+std::int64_t SqliteStore::purge_workers(Duration older_than) {
+    return write([&](Session& session, Timestamp now) {
+        return session.execute(sql::purge_workers, now, now - older_than);
+    });
+}
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,49 @@
+// Transactions as scopes: what is not committed at the end of the scope is rolled back.
+#pragma once
+
+#include "sqlite/session.h"
+
+namespace pawl::sqlite {
+
+// Takes the write lock at once (begin immediate): a transaction that read first and then wanted to
+// write could be refused because of what others wrote in between.
+class WriteTransaction {
+public:
+    explicit WriteTransaction(Session& session);
+    WriteTransaction(const WriteTransaction&) = delete;
+    WriteTransaction& operator=(const WriteTransaction&) = delete;
+    ~WriteTransaction();
+    // Durable on return. The error has in_doubt() when the disk failed under the commit.
+    void commit();
+
+private:
+    Session& session_;
+};
+
+// One snapshot for several reads; takes no lock that a writer would notice.
+class ReadTransaction {
+public:
+    explicit ReadTransaction(Session& session);
+    ReadTransaction(const ReadTransaction&) = delete;
+    ReadTransaction& operator=(const ReadTransaction&) = delete;
+    ~ReadTransaction();
+
+private:
+    Session& session_;
+};
+
+// A part of a transaction that may fail alone.
+class Savepoint {
+public:
+    explicit Savepoint(Session& session);
+    Savepoint(const Savepoint&) = delete;
+    Savepoint& operator=(const Savepoint&) = delete;
+    ~Savepoint();
+    void release();
+
+private:
+    Session& session_;
+    bool open_ = true;
+};
+
+}  // namespace pawl::sqlite

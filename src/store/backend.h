@@ -1,0 +1,108 @@
+// The seam. Backends differ in how, never in what: tests/conformance is the definition.
+#pragma once
+
+#include "base/log.h"
+#include "base/wake_hub.h"
+#include "store/batch.h"
+
+#include <pawl/store.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pawl::store {
+
+struct NewWorker {
+    std::string name;
+    std::string host;
+    int port = 0;
+    int pid = 0;
+    Duration lease{};
+    std::vector<std::string> subscriptions;
+    std::vector<std::string> handlers;
+};
+
+struct HeartbeatResult {
+    WorkerStatus status = WorkerStatus::ready;  // as stored: an operator may have changed it
+    std::vector<WriteOutcome> outcomes;         // one per lease; busy ones are simply asked again later
+};
+
+class Backend {
+public:
+    Backend(ConnectOptions options, base::Log log) : options_(std::move(options)), log_(std::move(log)) {}
+    virtual ~Backend() = default;
+    Backend(const Backend&) = delete;
+    Backend& operator=(const Backend&) = delete;
+
+    [[nodiscard]] const ConnectOptions& options() const { return options_; }
+    [[nodiscard]] const base::Log& log() const { return log_; }
+
+    // --- schema and clock ---
+    virtual void install() = 0;
+    virtual SchemaReport verify() = 0;
+    virtual Timestamp now() = 0;
+    virtual void set_test_clock(std::optional<Timestamp> now) = 0;  // nullopt restores the real one
+    virtual bool has_test_clock() = 0;
+
+    // --- the hot path ---
+    virtual Claim claim(const ClaimRequest& request) = 0;
+    // One transaction, one round trip; one outcome per write, in order. Never throws for one bad
+    // item. Throws connection_failed, with in_doubt() where the answer to the commit was lost.
+    virtual std::vector<WriteOutcome> commit(std::span<const Write> writes, Attempt attempt) = 0;
+    // Over a connection of its own, so that no load delays it. Worker 0: only the leases.
+    virtual HeartbeatResult heartbeat(WorkerId worker, std::span<const Write> extensions) = 0;
+
+    // --- producing: payloads and options are checked by the caller (api) ---
+    virtual std::vector<MessageId> enqueue(
+        const std::string& queue, std::span<const NewMessage> messages
+    ) = 0;
+    virtual std::vector<MessageId> enqueue_in(
+        Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
+    ) = 0;
+
+    // --- queues ---
+    virtual void create_queue(const std::string& name, const QueueOptions& options) = 0;
+    virtual void delete_queue(const std::string& name, DeleteMode mode) = 0;
+    virtual void set_queue_paused(const std::string& name, bool paused) = 0;
+    virtual std::int64_t purge_queue(const std::string& name) = 0;
+    virtual std::vector<QueueInfo> queues() = 0;
+    virtual std::optional<QueueInfo> find_queue(const std::string& name) = 0;
+    // Id 0 for a name that does not exist.
+    virtual std::vector<QueueId> resolve_queues(std::span<const std::string> names) = 0;
+    virtual std::vector<QueueStats> queue_stats() = 0;
+
+    // --- look-ups; all throw queue_not_found ---
+    virtual std::optional<Message> find_message(const std::string& queue, MessageId id) = 0;
+    virtual std::vector<Message> list_messages(
+        const std::string& queue, MessageState state, const PageRequest& page
+    ) = 0;
+    virtual std::vector<ArchivedMessage> list_archive(
+        const std::string& queue, ArchiveFilter filter, const PageRequest& page
+    ) = 0;
+    // Id 0: every dead letter of the queue. Returns how many went back.
+    virtual std::int64_t replay(const std::string& queue, MessageId id) = 0;
+    virtual std::int64_t purge_archive(const std::string& queue, ArchiveFilter filter) = 0;
+
+    // --- workers ---
+    virtual WorkerId register_worker(const NewWorker& worker) = 0;
+    // The new status. Throws worker_not_found, invalid_transition.
+    virtual WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) = 0;
+    virtual std::vector<WorkerInfo> workers(std::optional<WorkerId> only) = 0;
+    virtual std::int64_t purge_workers(Duration older_than) = 0;
+
+    virtual StoreStats stats() = 0;
+
+    // --- wake-ups: hints only ---
+    // Starts listening on first use; woken by queue id, or by everything.
+    virtual base::WakeHub& wake_hub() = 0;
+    // False where other processes cannot wake us (a pooler in transaction mode): poll more often.
+    [[nodiscard]] virtual bool hears_others() const { return true; }
+
+private:
+    ConnectOptions options_;
+    base::Log log_;
+};
+
+}  // namespace pawl::store

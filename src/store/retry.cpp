@@ -1,0 +1,71 @@
+#include "store/retry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace pawl::store {
+
+Retry::Retry(Backend& backend)
+    : backend_(backend),
+      deadline_(std::chrono::steady_clock::now() + backend.options().retry_timeout) {}
+
+bool Retry::again(const Error& error) {
+    return error.retryable() && !error.in_doubt() && wait(error.what());
+}
+
+bool Retry::wait(std::string_view why) {
+    const auto left = deadline_ - std::chrono::steady_clock::now();
+    if (left <= decltype(left)::zero()) return false;
+    if (pause_ == Duration(20)) backend_.log().warning(fmt::format("trying again: {}", why));
+    std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(pause_, left));
+    // The first repetition comes at once: mostly an idle connection had died unnoticed.
+    pause_ = std::clamp<Duration>(pause_ * 2, 20ms, 1s);
+    return true;
+}
+
+std::vector<Outcome> settle(Backend& backend, std::span<const Write> writes) {
+    Retry retry(backend);
+    std::vector<Outcome> outcomes(writes.size());
+    std::vector<Write> pending(writes.begin(), writes.end());
+    std::vector<std::size_t> places(writes.size());
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
+    Attempt attempt = Attempt::first;
+    while (!pending.empty()) {
+        std::vector<WriteOutcome> results;
+        try {
+            results = backend.commit(pending, attempt);
+        } catch (const Error& error) {
+            if (!error.retryable() || !retry.wait(error.what())) throw;
+            if (error.in_doubt()) attempt = Attempt::repeated;
+            continue;
+        }
+        std::vector<Write> busy;
+        std::vector<std::size_t> busy_places;
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            switch (results[i].status) {
+                case WriteStatus::done: outcomes[places[i]] = Outcome::done; break;
+                case WriteStatus::lease_lost: outcomes[places[i]] = Outcome::lease_lost; break;
+                case WriteStatus::rejected:
+                    throw Error(ErrorCode::database_error, results[i].error);
+                case WriteStatus::busy:
+                    busy.push_back(std::move(pending[i]));
+                    busy_places.push_back(places[i]);
+                    break;
+            }
+        }
+        if (!busy.empty() && !retry.wait("messages are locked by another transaction")) {
+            throw Error(
+                ErrorCode::busy,
+                fmt::format("{} messages stay locked by another transaction", busy.size())
+            )
+                .mark_retryable();
+        }
+        pending = std::move(busy);
+        places = std::move(busy_places);
+    }
+    return outcomes;
+}
+
+}  // namespace pawl::store

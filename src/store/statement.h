@@ -1,0 +1,20 @@
+// SQL from sql/, embedded at build time by tools/embed_sql.py. Names reach errors and logs.
+#pragma once
+
+#include <string_view>
+
+namespace pawl::store {
+
+struct Statement {
+    std::string_view name;
+    std::string_view text;
+    int parameters;
+};
+
+struct Migration {
+    int version;
+    std::string_view name;
+    std::string_view text;
+};
+
+}  // namespace pawl::store

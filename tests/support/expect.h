@@ -1,0 +1,63 @@
+// What tests say: which error a call gives, and that something becomes true without sleeping blindly.
+#pragma once
+
+#include <pawl/error.h>
+#include <pawl/message.h>
+#include <pawl/worker_info.h>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <thread>
+
+namespace pawl {
+
+// So that a failed comparison shows names instead of bytes.
+inline void PrintTo(ErrorCode code, std::ostream* out) { *out << to_string(code); }
+inline void PrintTo(WorkerStatus status, std::ostream* out) { *out << to_string(status); }
+inline void PrintTo(WorkerEvent event, std::ostream* out) { *out << to_string(event); }
+inline void PrintTo(MessageState state, std::ostream* out) { *out << to_string(state); }
+inline void PrintTo(Outcome outcome, std::ostream* out) {
+    *out << (outcome == Outcome::done ? "done" : "lease_lost");
+}
+
+}  // namespace pawl
+
+namespace pawl::test {
+
+// The error that a call throws; the test fails when it throws none.
+template <class Call>
+Error error_of(Call call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return error;
+    } catch (const std::exception& error) {
+        ADD_FAILURE() << "expected a pawl::Error, got: " << error.what();
+        return {ErrorCode::database_error, error.what()};
+    }
+    ADD_FAILURE() << "expected a pawl::Error, got none";
+    return {ErrorCode::database_error, "no error"};
+}
+
+inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
+    if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "'" << part << "' is not in: " << text;
+}
+
+// Watches until the condition holds. The limit is generous: it only ends a test that is broken.
+inline bool eventually(
+    const std::function<bool()>& condition, std::chrono::seconds limit = std::chrono::seconds(30)
+) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+}
+
+}  // namespace pawl::test

@@ -1,0 +1,63 @@
+// Where a test's store lives: a file in a directory of its own, or a schema of its own in the test
+// server's database. Gone at the end of the test.
+#pragma once
+
+#include "support/database.h"
+
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace pawl::test {
+
+enum class BackendKind { sqlite, postgres };
+std::ostream& operator<<(std::ostream& out, BackendKind kind);
+std::vector<BackendKind> built_backends();
+
+class TempDirectory {
+public:
+    TempDirectory();
+    ~TempDirectory();
+    TempDirectory(const TempDirectory&) = delete;
+    TempDirectory& operator=(const TempDirectory&) = delete;
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+private:
+    std::filesystem::path path_;
+};
+
+// PAWL_TEST_POSTGRES_URL. Throws where it is not set: a missing server is a failure.
+std::string test_server_url();
+std::string with_parameter(const std::string& url, const std::string& parameter);
+// `url` with another host and port.
+std::string with_port(const std::string& url, int port);
+
+class Place {
+public:
+    explicit Place(BackendKind kind) : Place(kind, {}) {}
+    // A schema in another server than the usual one.
+    Place(BackendKind kind, std::string server_url);
+    ~Place();
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    [[nodiscard]] BackendKind kind() const { return kind_; }
+    [[nodiscard]] const std::string& url() const { return url_; }
+    [[nodiscard]] const std::string& schema() const { return schema_; }
+    [[nodiscard]] const TempDirectory& directory() const { return directory_; }
+    // The name of one of pawl's tables in SQL: x.messages or pawl_messages.
+    [[nodiscard]] std::string table(const std::string& name) const;
+    [[nodiscard]] std::unique_ptr<Database> database() const;
+
+private:
+    BackendKind kind_;
+    TempDirectory directory_;
+    std::string server_url_;
+    std::string schema_;
+    std::string url_;
+};
+
+}  // namespace pawl::test

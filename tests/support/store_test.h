@@ -1,0 +1,77 @@
+// The fixture of the conformance suite: a fresh store for each test, on each backend.
+#pragma once
+
+#include "support/expect.h"
+#include "support/place.h"
+
+#include <pawl/pawl.h>
+#include <pawl/testing.h>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pawl::test {
+
+// Keeps what the library logs, so that a failed test can show it.
+class LogLines {
+public:
+    [[nodiscard]] LogHook hook() const;
+    [[nodiscard]] std::string text() const;
+
+private:
+    struct State {
+        std::mutex mutex;
+        std::string text;
+    };
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+class StoreTest : public ::testing::TestWithParam<BackendKind> {
+protected:
+    void SetUp() override;
+    void TearDown() override;
+
+    [[nodiscard]] virtual ConnectOptions options() const;
+    // Another process's view: a store of its own on the same place.
+    [[nodiscard]] Store open() const { return connect(place().url(), options()); }
+    [[nodiscard]] const Store& store() const { return *store_; }
+    [[nodiscard]] const Place& place() const { return *place_; }
+    [[nodiscard]] bool on_postgres() const { return GetParam() == BackendKind::postgres; }
+    [[nodiscard]] std::unique_ptr<Database> database() const { return place().database(); }
+    [[nodiscard]] std::string log_text() const { return log_.text(); }
+    void close_store() { store_.reset(); }
+
+    // Stops time at `start`, a whole second.
+    void freeze() const;
+    void advance(Duration by) const { testing::advance_clock(store(), by); }
+    static constexpr Timestamp start{std::chrono::sys_days(std::chrono::year(2030) / 1 / 2)};
+
+    [[nodiscard]] Queue make_queue(
+        const std::string& name = "work", const QueueOptions& options = {}
+    ) const;
+    // Payloads 0, 1, 2, ...
+    static std::vector<MessageId> enqueue_many(const Queue& queue, int count);
+    static std::vector<Message> take(const Queue& queue, int count = 1);
+    static Message take_one(const Queue& queue);
+    static std::vector<Lease> leases(const std::vector<Message>& messages);
+    static std::vector<MessageId> ids(const std::vector<Message>& messages);
+
+private:
+    LogLines log_;
+    std::unique_ptr<Place> place_;
+    std::optional<Store> store_;
+};
+
+std::string backend_name(const ::testing::TestParamInfo<BackendKind>& info);
+
+}  // namespace pawl::test
+
+#define PAWL_FOR_EACH_BACKEND(Suite)                                                        \
+    INSTANTIATE_TEST_SUITE_P(                                                               \
+        , Suite, ::testing::ValuesIn(pawl::test::built_backends()), pawl::test::backend_name \
+    )
