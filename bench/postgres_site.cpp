@@ -42,6 +42,7 @@ public:
         if (url == nullptr) throw std::runtime_error("PAWL_BENCH_POSTGRES_URL is not set: use ./dev bench");
         url_ = url;
         bare_ = std::make_unique<Bare>(url_);
+        bare_->run("set client_min_messages = warning");
         bare_->run(fmt::format("drop schema if exists {} cascade", schema_));
         store_ = std::make_unique<pawl::Store>(pawl::connect(url_ + "?schema=" + schema_));
         store_->install();

@@ -36,9 +36,9 @@ select message_id from pawl_messages
 where queue_id = @queue_id and state = 'ready' and priority = @priority
 order by message_id limit @max_messages;
 
--- The usual case in one statement: one queue with nothing but ready rows.
+-- The usual case in one statement: one queue with nothing but ready rows. `or fail`: see settle.sql.
 -- name: claim_ready(queue_id, max_messages, visible_at, worker_id)
-update pawl_messages
+update or fail pawl_messages
 set state = 'leased', delivery = delivery + 1, strikes = strikes + 1, visible_at = @visible_at,
     worker_id = @worker_id
 where message_id in (

@@ -1,9 +1,12 @@
 -- Settling: what the holder of a delivery may do with a message. Each statement names the delivery
 -- and does nothing for one that is not the last, or is settled (fencing).
+--
+-- `or fail`: SQLite would copy every page that an insert from a select touches, to be able to undo the
+-- statement alone. The store undoes the whole transaction then, so the copies are for nothing.
 
 -- Before remove_message; where the queue keeps no archive it inserts nothing.
 -- name: keep_message(message_id, delivery, now)
-insert into pawl_archive
+insert or fail into pawl_archive
     (message_id, queue_id, priority, delivery, strikes, attempts, dead, reason, enqueued_at,
      archived_at, worker_id, payload)
 select m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, 0, null,
@@ -11,6 +14,12 @@ select m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, 
 from pawl_messages m
 where m.message_id = @message_id and m.delivery = @delivery and m.state = 'leased'
   and (select q.keep_archive from pawl_queues q where q.queue_id = m.queue_id);
+
+-- Archiving in one statement where the queue keeps no archive; does nothing where it keeps one.
+-- name: remove_unkept_message(message_id, delivery)
+delete from pawl_messages
+where message_id = @message_id and delivery = @delivery and state = 'leased'
+  and not (select q.keep_archive from pawl_queues q where q.queue_id = pawl_messages.queue_id);
 
 -- name: remove_message(message_id, delivery)
 delete from pawl_messages
@@ -60,7 +69,7 @@ returning queue_id;
 
 -- ... or, where there is none, to the archive with the reason.
 -- name: keep_dead(message_id, now, reason)
-insert into pawl_archive
+insert or fail into pawl_archive
     (message_id, queue_id, priority, delivery, strikes, attempts, dead, reason, enqueued_at,
      archived_at, worker_id, payload)
 select m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, 1, @reason,

@@ -9,7 +9,7 @@
 #include "cli/context.h"
 #include "cli/values.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): not our name
 class App;
 }
 

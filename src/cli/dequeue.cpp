@@ -39,6 +39,7 @@ std::vector<Outcome> settle_all(
     const Queue& queue, Settle settle, const std::vector<Message>& messages
 ) {
     std::vector<Lease> leases;
+    leases.reserve(messages.size());
     for (const auto& message : messages) leases.push_back(message.lease());
     switch (settle) {
         case Settle::later:

@@ -51,6 +51,7 @@ ExitCode enqueue_lines(
             if (ids.empty()) break;
             all.insert(all.end(), ids.begin(), ids.end());
             std::vector<std::int64_t> numbers;
+            numbers.reserve(ids.size());
             for (const auto id : ids) numbers.push_back(id.value());
             if (!context.json()) context.print(fmt::format("{}", fmt::join(numbers, "\n")));
         }

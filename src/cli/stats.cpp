@@ -56,7 +56,7 @@ ExitCode stats(const Context& context) {
         totals.workers_stopped,
         totals.schema_version
     );
-    if (!queues.empty()) text += "\n" + queue_table(queues);
+    if (!queues.empty()) text.append("\n").append(queue_table(queues));
     context.answer(json, text);
     return ExitCode::ok;
 }

@@ -18,6 +18,18 @@ bool names_our_table(std::string_view message) {
 }  // namespace
 
 Error busy_error(const ErrorContext& context) {
+    if (context.busy_timeout ==
+        Duration::zero()) {  // the user's connection: its settings, not ours
+        return Error(
+                   ErrorCode::busy,
+                   fmt::format(
+                       "'{}' is locked by another writer: start the transaction with BEGIN "
+                       "IMMEDIATE, after sqlite3_busy_timeout()",
+                       context.file
+                   )
+        )
+            .mark_retryable();
+    }
     return Error(
                ErrorCode::busy,
                fmt::format(

@@ -12,7 +12,7 @@ namespace pawl::sqlite {
 // What an error has to name besides SQLite's own words.
 struct ErrorContext {
     std::string file;
-    Duration busy_timeout{};
+    Duration busy_timeout{};  // 0: the connection is not ours
 };
 
 [[nodiscard]] Error make_error(

@@ -20,7 +20,7 @@ constexpr milliseconds forever(-1);
 constexpr milliseconds without_events(250);
 constexpr milliseconds first_look_again(1);
 constexpr milliseconds last_look_again(512);
-constexpr milliseconds between_calls(5);  // under load: many commits, one wake-up
+constexpr milliseconds between_calls(10);  // under load: many commits, one wake-up
 
 std::int64_t read_version(Database& database) {
     database.wait_for_locks_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));

@@ -40,11 +40,18 @@ Settler::Held Settler::apply(const Write& write) {
     return Held::no;
 }
 
+// A batch is mostly of one queue, so the last message tells which way to try first.
 Settler::Held Settler::archive(const Write& write) {
-    session_.execute(sql::keep_message, write.lease.message, write.lease.delivery, now_);
-    const auto gone =
-        session_.execute(sql::remove_message, write.lease.message, write.lease.delivery);
-    return gone > 0 ? Held::yes : Held::no;
+    const auto [message, delivery] = write.lease;
+    if (!keeps_archive_) {
+        if (session_.execute(sql::remove_unkept_message, message, delivery) > 0) return Held::yes;
+        keeps_archive_ = true;
+    }
+    const auto kept = session_.execute(sql::keep_message, message, delivery, now_);
+    const auto gone = session_.execute(sql::remove_message, message, delivery);
+    if (gone == 0) return Held::no;
+    keeps_archive_ = kept > 0;
+    return Held::yes;
 }
 
 Settler::Held Settler::release(const Write& write) {

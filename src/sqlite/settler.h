@@ -36,6 +36,7 @@ private:
     Session& session_;
     Timestamp now_;
     std::vector<QueueId> woken_;
+    bool keeps_archive_ = true;  // a guess about the next message's queue
 };
 
 }  // namespace pawl::sqlite

@@ -51,7 +51,7 @@ protected:
     void advance(Duration by) const { testing::advance_clock(store(), by); }
     static constexpr Timestamp start{std::chrono::sys_days(std::chrono::year(2030) / 1 / 2)};
 
-    [[nodiscard]] Queue make_queue(
+    Queue make_queue(
         const std::string& name = "work", const QueueOptions& options = {}
     ) const;
     // Payloads 0, 1, 2, ...

@@ -22,12 +22,19 @@ set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(held.tid), array_agg(held.message_id)
     from (
-        select m.ctid as tid, m.message_id
-        from unnest(message_ids, deliveries) as l (message_id, delivery)
-        join {schema}.messages m
-          on m.message_id = l.message_id and m.delivery = l.delivery and m.state = 'leased'
-        order by m.message_id
-        for update of m skip locked
+        -- One look-up per lease, whatever the planner believes about the table.
+        select r.tid, r.message_id
+        from (
+            select u.message_id, u.delivery
+            from unnest(message_ids, deliveries) as u (message_id, delivery)
+            order by u.message_id
+        ) l
+        cross join lateral (
+            select m.ctid as tid, m.message_id from {schema}.messages m
+            where m.message_id = l.message_id and m.delivery = l.delivery
+              and m.state || '' = 'leased'  -- as a plain state it would invite the index messages_due
+            for update skip locked
+        ) r
     ) held
 $$;
 
@@ -37,6 +44,7 @@ create or replace function {schema}.settle_outcomes(
     message_ids bigint[], deliveries integer[], settled bigint[], repeated boolean
 ) returns text[]
 language sql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     select array_agg(
         case
@@ -108,6 +116,8 @@ create or replace function {schema}.release(
     repeated boolean default false
 ) returns text[]
 language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -118,7 +128,7 @@ begin
     set state = case when coalesce(l.delay_ms, 0) > 0 then 'waiting' else 'ready' end,
         visible_at = now_at + {schema}.ms(coalesce(l.delay_ms, 0)), strikes = 0, worker_id = null
     from unnest(message_ids, delays_ms) as l (message_id, delay_ms)
-    where m.message_id = l.message_id and m.message_id = any(held.ids);
+    where m.ctid = any(held.tids) and m.message_id = l.message_id;
     return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
 end
 $$;
@@ -131,6 +141,8 @@ create or replace function {schema}.hand_back(
     message_ids bigint[], deliveries integer[], repeated boolean default false
 ) returns text[]
 language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -140,7 +152,7 @@ begin
     update {schema}.messages m
     set state = case when m.strikes > 1 then 'waiting' else 'ready' end,
         visible_at = now_at, strikes = m.strikes - 1, worker_id = null
-    where m.message_id = any(held.ids);
+    where m.ctid = any(held.tids);
     return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
 end
 $$;
@@ -150,6 +162,8 @@ create or replace function {schema}.extend(
     message_ids bigint[], deliveries integer[], leases_ms bigint[]
 ) returns text[]
 language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -159,7 +173,7 @@ begin
     update {schema}.messages m
     set visible_at = now_at + {schema}.ms(l.lease_ms)
     from unnest(message_ids, leases_ms) as l (message_id, lease_ms)
-    where m.message_id = l.message_id and m.message_id = any(held.ids);
+    where m.ctid = any(held.tids) and m.message_id = l.message_id;
     return {schema}.settle_outcomes(message_ids, deliveries, held.ids, false);
 end
 $$;
@@ -169,6 +183,8 @@ comment on function {schema}.extend is 'Lets leases end that long from now. One 
 -- has locked the rows.
 create or replace function {schema}.bury_locked(message_ids bigint[], reasons text[]) returns void
 language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -182,7 +198,7 @@ begin
 
     with gone as (
         delete from {schema}.messages m
-        where m.message_id = any(message_ids) and m.state <> 'ready'
+        where m.message_id = any(message_ids) and m.state || '' <> 'ready'
         returning m.*
     )
     insert into {schema}.archive
@@ -198,6 +214,8 @@ create or replace function {schema}.bury(
     message_ids bigint[], deliveries integer[], reasons text[], repeated boolean default false
 ) returns text[]
 language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     held record;
@@ -216,6 +234,8 @@ create or replace function {schema}.fail(
     repeated boolean default false
 ) returns text[]
 language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at    timestamptz := {schema}.clock();
@@ -227,7 +247,7 @@ begin
     set attempts = m.attempts + 1, last_error = l.error, strikes = 0,
         state = 'waiting', visible_at = now_at + {schema}.ms(l.delay_ms), worker_id = null
     from unnest(message_ids, errors, delays_ms) as l (message_id, error, delay_ms)
-    where m.message_id = l.message_id and m.message_id = any(held.ids);
+    where m.ctid = any(held.tids) and m.message_id = l.message_id;
 
     select array_agg(m.message_id) as ids, array_agg(format('failed %s times: %s', m.attempts, m.last_error)) as reasons
     into exhausted
