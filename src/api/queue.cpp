@@ -127,7 +127,7 @@ std::vector<Outcome> Queue::fail(
     std::span<const Lease> leases, const std::string& error, Duration delay
 ) const {
     model::check_delay("delay", delay);
-    return store::settle(*backend_, to_writes(leases, WriteKind::fail, delay, error));
+    return store::settle(*backend_, to_writes(leases, WriteKind::fail, delay, model::storable_text(error)));
 }
 
 Outcome Queue::archive(const Message& message) const { return archive(one(message.lease())).front(); }

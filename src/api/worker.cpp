@@ -1,5 +1,6 @@
 #include <pawl/worker.h>
 
+#include "model/check.h"
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
 #include "runtime/worker_runtime.h"
@@ -40,7 +41,7 @@ void HandlerContext::release(const Message& message, Duration delay) {
 }
 
 void HandlerContext::fail(const Message& message, const std::string& error) {
-    decide(executing_, message, {WriteKind::fail, message.lease(), {}, error});
+    decide(executing_, message, {WriteKind::fail, message.lease(), {}, model::storable_text(error)});
 }
 
 Worker WorkerBuilder::create(const Store& store) const {

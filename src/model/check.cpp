@@ -13,6 +13,7 @@ namespace {
 
 constexpr int max_json_depth = 512;
 constexpr int max_priority = 1'000'000;
+constexpr std::size_t max_reason_bytes = 8 * 1024;
 constexpr Duration max_delay = std::chrono::hours(24 * 366 * 100);
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& message) { throw Error(code, message); }
@@ -110,6 +111,13 @@ void check_json(std::string_view text) {
     JsonChecker checker;
     if (nlohmann::json::sax_parse(text.begin(), text.end(), &checker)) return;
     refuse(ErrorCode::invalid_payload, "not valid JSON: " + checker.problem);
+}
+
+std::string storable_text(std::string_view text) {
+    std::string kept(text.substr(0, max_reason_bytes));
+    std::replace(kept.begin(), kept.end(), '\0', ' ');
+    const auto replace = nlohmann::json::error_handler_t::replace;
+    return nlohmann::json::parse(nlohmann::json(kept).dump(-1, ' ', false, replace)).get<std::string>();
 }
 
 void check_delay(std::string_view what, Duration delay) {

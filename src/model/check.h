@@ -18,6 +18,8 @@ void check_schema_name(std::string_view name);
 void check_json(std::string_view text);
 void check_new_message(const NewMessage& message, std::size_t max_payload_bytes);
 void check_page(const PageRequest& page);
+// Any bytes as text that both backends store: valid UTF-8, no zero bytes, at most 8 KiB.
+[[nodiscard]] std::string storable_text(std::string_view text);
 void check_delay(std::string_view what, Duration delay);
 
 }  // namespace pawl::model

@@ -53,7 +53,7 @@ private:
     std::unordered_map<QueueId, const HandlerSpec*> specs_;
     std::chrono::steady_clock::time_point refreshed_at_{};
     std::chrono::steady_clock::time_point due_at_{};
-    bool more_ = false;
+    int looks_left_ = 0;  // of the turn over a wide set of queues: see Claim::more
     Duration error_pause_{20};
 
     std::atomic<bool> paused_ = false;

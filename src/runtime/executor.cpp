@@ -1,5 +1,6 @@
 #include "runtime/executor.h"
 
+#include "model/check.h"
 #include "model/retry.h"
 
 #include <fmt/format.h>
@@ -181,6 +182,7 @@ std::vector<Write> Executor::failure(const Executing& executing, const std::exce
     } catch (...) {
         reason = "an exception that is no std::exception";
     }
+    reason = model::storable_text(reason);
     std::vector<Write> writes;
     for (const Message& message : executing.messages) {
         writes.push_back({kind, message.lease(), std::max(delay.value_or(backoff(message)), Duration::zero()), reason});

@@ -63,6 +63,8 @@ void Claimer::collect_due() {
                 suspect_ = candidate;
         }
     }
+    // Poison may have filled the look: there may be more due rows behind it.
+    if (!poison.empty()) claim_.more = true;
     for (const auto& [message, strikes] : poison) {
         settler_.bury(
             message, fmt::format("poison: handed out {} times without a report", strikes)

@@ -14,16 +14,17 @@
 
 -- The rows of these leases that can be settled now, locked in id order.
 create or replace function {schema}.lock_leases(
-    message_ids bigint[], deliveries integer[], out tids tid[], out ids bigint[]
+    message_ids bigint[], deliveries integer[],
+    out tids tid[], out ids bigint[], out held_deliveries integer[]
 )
 language sql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
-    select array_agg(held.tid), array_agg(held.message_id)
+    select array_agg(held.tid), array_agg(held.message_id), array_agg(held.delivery)
     from (
         -- One look-up per lease, whatever the planner believes about the table.
-        select r.tid, r.message_id
+        select r.tid, r.message_id, l.delivery
         from (
             select u.message_id, u.delivery
             from unnest(message_ids, deliveries) as u (message_id, delivery)
@@ -41,14 +42,15 @@ $$;
 -- Why some leases could not be locked: only called when that happened. A message of which nothing is
 -- left was deleted; in doubt, by us.
 create or replace function {schema}.settle_outcomes(
-    message_ids bigint[], deliveries integer[], settled bigint[], repeated boolean
+    message_ids bigint[], deliveries integer[], settled bigint[], settled_deliveries integer[],
+    repeated boolean
 ) returns text[]
 language sql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     select array_agg(
         case
-            when l.message_id = any(settled) then 'done'
+            when (l.message_id, l.delivery) in (select * from unnest(settled, settled_deliveries)) then 'done'
             when m.delivery = l.delivery and m.state = 'leased' then 'busy'
             when not repeated then 'lease_lost'
             when coalesce(m.delivery, a.delivery, l.delivery) = l.delivery then 'done'
@@ -85,7 +87,7 @@ begin
     if cardinality(held.ids) = cardinality(message_ids) then
         return array_fill('done'::text, array[cardinality(message_ids)]);
     end if;
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
 comment on function {schema}.archive is
@@ -106,7 +108,7 @@ begin
     if cardinality(held.ids) = cardinality(message_ids) then
         return array_fill('done'::text, array[cardinality(message_ids)]);
     end if;
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
 comment on function {schema}.delete is 'Deletes messages without a trace. One outcome each.';
@@ -129,7 +131,7 @@ begin
         visible_at = now_at + {schema}.ms(coalesce(l.delay_ms, 0)), strikes = 0, worker_id = null
     from unnest(message_ids, delays_ms) as l (message_id, delay_ms)
     where m.ctid = any(held.tids) and m.message_id = l.message_id;
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
 comment on function {schema}.release is
@@ -153,7 +155,7 @@ begin
     set state = case when m.strikes > 1 then 'waiting' else 'ready' end,
         visible_at = now_at, strikes = m.strikes - 1, worker_id = null
     where m.ctid = any(held.tids);
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
 comment on function {schema}.hand_back is 'Gives back messages whose handler was never started.';
@@ -174,7 +176,7 @@ begin
     set visible_at = now_at + {schema}.ms(l.lease_ms)
     from unnest(message_ids, leases_ms) as l (message_id, lease_ms)
     where m.ctid = any(held.tids) and m.message_id = l.message_id;
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, false);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, false);
 end
 $$;
 comment on function {schema}.extend is 'Lets leases end that long from now. One outcome each.';
@@ -224,7 +226,7 @@ begin
     perform {schema}.bury_locked(array_agg(l.message_id), array_agg(l.reason))
     from unnest(message_ids, reasons) as l (message_id, reason)
     where l.message_id = any(held.ids);
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
 comment on function {schema}.bury is 'Makes dead letters at once, with a reason. One outcome each.';
@@ -256,7 +258,7 @@ begin
     if exhausted.ids is not null then
         perform {schema}.bury_locked(exhausted.ids, exhausted.reasons);
     end if;
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, repeated);
+    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
 comment on function {schema}.fail is

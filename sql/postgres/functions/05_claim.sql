@@ -273,7 +273,8 @@ begin
     end if;
     return query select null::bigint, null::bigint, null::integer, null::integer, null::integer,
         null::integer, null::timestamptz, null::timestamptz, null::text, null::json,
-        at, next_due, looked, scope.last_queue, scope.more;
+        -- Poison may have filled the look: there may be more due rows behind it.
+        at, next_due, looked, scope.last_queue, scope.more or poison is not null;
 end
 $$;
 comment on function {schema}.claim is

@@ -1,0 +1,5 @@
+execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE actual RESULT_VARIABLE code)
+file(READ ${EXPECTED} expected)
+if(NOT code EQUAL 0 OR NOT actual STREQUAL expected)
+  message(FATAL_ERROR "exit code ${code}, expected output:\n${expected}\nactual output:\n${actual}")
+endif()

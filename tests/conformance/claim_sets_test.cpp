@@ -1,0 +1,225 @@
+// The seam's claim over sets of queues.
+#include "store/backend.h"
+#include "support/store_test.h"
+
+#include <map>
+#include <set>
+
+namespace pawl::test {
+namespace {
+
+using store::Claim;
+using store::ClaimRequest;
+
+class ClaimSetsTest : public StoreTest {
+protected:
+    std::vector<QueueId> make_queues(int count) const {
+        std::vector<QueueId> made;
+        for (int i = 0; i < count; ++i) {
+            make_queue("q" + std::to_string(i));
+            made.push_back(store().queue("q" + std::to_string(i)).info().id);
+        }
+        return made;
+    }
+    Queue q(int i) const { return store().queue("q" + std::to_string(i)); }
+    Claim claim(const std::vector<QueueId>& queues, int count, QueueId after = {}) const {
+        ClaimRequest request;
+        request.queues = queues;
+        request.max_messages = count;
+        request.after = after;
+        return store().backend()->claim(request);
+    }
+    // What a worker does: goes on from where the last claim stopped, until a round gives nothing.
+    std::vector<Message> drain(const std::vector<QueueId>& queues, int count) const {
+        std::vector<Message> all;
+        QueueId after;
+        while (true) {
+            Claim part = claim(queues, count, after);
+            after = part.after;
+            if (part.messages.empty() && !part.more) return all;
+            for (Message& message : part.messages) all.push_back(std::move(message));
+        }
+    }
+};
+PAWL_FOR_EACH_BACKEND(ClaimSetsTest);
+
+TEST_P(ClaimSetsTest, a_set_of_queues_is_merged_by_priority_then_arrival) {
+    const auto queues = make_queues(3);
+    std::vector<MessageId> by_priority(6);
+    by_priority[3] = q(0).enqueue(Json{"1"}, {.priority = 1});
+    by_priority[0] = q(1).enqueue(Json{"2"}, {.priority = 9});
+    by_priority[1] = q(2).enqueue(Json{"3"}, {.priority = 5});
+    by_priority[2] = q(0).enqueue(Json{"4"}, {.priority = 5});
+    by_priority[4] = q(1).enqueue(Json{"5"}, {.priority = 0});
+    by_priority[5] = q(2).enqueue(Json{"6"}, {.priority = -1});
+    auto first = claim(queues, 4);
+    auto got = ids(first.messages);
+    for (const Message& message : claim(queues, 4, first.after).messages) got.push_back(message.id);
+    EXPECT_EQ(got, by_priority);
+}
+
+TEST_P(ClaimSetsTest, each_message_comes_with_its_queue) {
+    const auto queues = make_queues(2);
+    q(0).enqueue(Json{"0"});
+    q(1).enqueue(Json{"1"});
+    const Claim got = claim(queues, 10);
+    ASSERT_EQ(got.messages.size(), 2U);
+    ASSERT_EQ(got.queues.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i)
+        EXPECT_EQ(got.queues[i], queues[got.messages[i].payload.text == "0" ? 0 : 1]);
+}
+
+TEST_P(ClaimSetsTest, only_the_queues_asked_for_are_looked_at) {
+    const auto queues = make_queues(3);
+    for (int i = 0; i < 3; ++i) q(i).enqueue(Json{"1"});
+    EXPECT_EQ(claim({queues[0], queues[2]}, 10).messages.size(), 2U);
+    EXPECT_EQ(q(1).stats().ready, 1);
+}
+
+TEST_P(ClaimSetsTest, an_empty_set_and_unknown_queues_give_nothing) {
+    EXPECT_TRUE(claim({}, 10).messages.empty());
+    EXPECT_TRUE(claim({QueueId(4711)}, 10).messages.empty());
+}
+
+TEST_P(ClaimSetsTest, a_busy_queue_does_not_starve_the_others) {
+    const auto queues = make_queues(4);
+    enqueue_many(q(0), 100);
+    for (int i = 1; i < 4; ++i) enqueue_many(q(i), 3);
+    std::map<QueueId, int> got;
+    QueueId after;
+    for (int round = 0; round < 4; ++round) {
+        const Claim part = claim(queues, 4, after);
+        after = part.after;
+        EXPECT_EQ(part.messages.size(), 4U);
+        for (const QueueId queue : part.queues) ++got[queue];
+    }
+    for (const QueueId queue : queues) EXPECT_GE(got[queue], 3);
+}
+
+TEST_P(ClaimSetsTest, single_claims_rotate_over_the_queues) {
+    const auto queues = make_queues(4);
+    for (int i = 0; i < 4; ++i) enqueue_many(q(i), 10);
+    std::set<QueueId> seen;
+    QueueId after;
+    for (int round = 0; round < 4; ++round) {
+        const Claim part = claim(queues, 1, after);
+        after = part.after;
+        ASSERT_EQ(part.queues.size(), 1U);
+        seen.insert(part.queues.front());
+    }
+    EXPECT_EQ(seen.size(), 4U);
+}
+
+TEST_P(ClaimSetsTest, few_queues_with_work_are_found_in_a_wide_set) {
+    const auto queues = make_queues(100);
+    for (const int busy : {3, 50, 99}) enqueue_many(q(busy), 2);
+    EXPECT_EQ(drain(queues, 4).size(), 6U);
+    EXPECT_TRUE(claim(queues, 4).messages.empty());
+}
+
+TEST_P(ClaimSetsTest, a_wide_set_with_work_everywhere_is_drained) {
+    const auto queues = make_queues(80);
+    for (int i = 0; i < 80; ++i) enqueue_many(q(i), 2);
+    EXPECT_EQ(drain(queues, 7).size(), 160U);
+}
+
+TEST_P(ClaimSetsTest, a_wide_set_is_not_held_up_by_queues_of_others) {
+    const auto queues = make_queues(120);
+    for (int i = 0; i < 120; ++i) q(i).enqueue(Json{"1"});
+    const std::vector<QueueId> mine(queues.begin() + 60, queues.begin() + 110);
+    EXPECT_EQ(drain(mine, 10).size(), 50U);
+    EXPECT_EQ(store().stats().ready, 70);
+}
+
+TEST_P(ClaimSetsTest, due_messages_of_a_wide_set_are_found) {
+    freeze();
+    const auto queues = make_queues(50);
+    for (const int busy : {0, 25, 49}) q(busy).enqueue(Json{"1"}, {.delay = 10s});
+    EXPECT_TRUE(drain(queues, 10).empty());
+    advance(10s);
+    EXPECT_EQ(drain(queues, 10).size(), 3U);
+}
+
+TEST_P(ClaimSetsTest, the_claim_tells_when_the_next_message_becomes_due) {
+    freeze();
+    const auto queues = make_queues(2);
+    EXPECT_FALSE(claim(queues, 1).next_due.has_value());
+    q(0).enqueue(Json{"1"}, {.delay = 20s});
+    q(1).enqueue(Json{"2"}, {.delay = 10s});
+    Claim nothing = claim(queues, 1);
+    EXPECT_EQ(nothing.now, start);
+    EXPECT_EQ(nothing.next_due, start + 10s);
+    advance(10s);
+    EXPECT_EQ(claim(queues, 1).messages.size(), 1U);
+    EXPECT_EQ(claim(queues, 1).next_due, start + 20s) << "the lease that ends at 40 s comes later";
+}
+
+TEST_P(ClaimSetsTest, a_lease_that_ends_is_the_next_due) {
+    freeze();
+    const auto queues = make_queues(1);
+    q(0).enqueue(Json{"1"});
+    EXPECT_EQ(claim(queues, 1).messages.size(), 1U);
+    EXPECT_EQ(claim(queues, 1).next_due, start + 30s);
+}
+
+TEST_P(ClaimSetsTest, paused_queues_are_passed_over_and_give_no_due_time) {
+    freeze();
+    const auto queues = make_queues(2);
+    q(0).pause();
+    q(0).enqueue(Json{"1"}, {.priority = 100});
+    q(0).enqueue(Json{"1"}, {.delay = 1s});
+    const MessageId other = q(1).enqueue(Json{"2"});
+    const Claim got = claim(queues, 10);
+    EXPECT_EQ(ids(got.messages), std::vector{other});
+    EXPECT_NE(got.next_due, start + 1s);
+}
+
+TEST_P(ClaimSetsTest, many_timers_that_end_at_once_are_taken_in_bounded_portions) {
+    freeze();
+    const auto queues = make_queues(1);
+    std::vector<NewMessage> batch(1000, NewMessage{Json{"1"}, {.delay = 5s}});
+    q(0).enqueue(batch);
+    advance(5s);
+    EXPECT_EQ(claim(queues, 10).messages.size(), 10U);
+    EXPECT_EQ(
+        database()->number(
+            "select count(*) from " + place().table("messages") + " where state = 'waiting'"
+        ),
+        990
+    ) << "due rows are not rewritten as ready";
+    EXPECT_EQ(drain(queues, 100).size(), 990U);
+}
+
+TEST_P(ClaimSetsTest, the_worker_of_the_claim_is_the_holder) {
+    const auto queues = make_queues(1);
+    const MessageId id = q(0).enqueue(Json{"1"});
+    ClaimRequest request;
+    request.queues = queues;
+    request.worker = WorkerId(12);
+    EXPECT_EQ(store().backend()->claim(request).messages.at(0).worker, WorkerId(12));
+    EXPECT_EQ(q(0).get(id)->worker, WorkerId(12));
+}
+
+TEST_P(ClaimSetsTest, a_streaming_claim_finds_what_comes_in_behind_and_above_it) {
+    const auto queues = make_queues(1);
+    ClaimRequest request;
+    request.queues = queues;
+    request.max_messages = 2;
+    request.scan = store::Scan::streaming;
+    enqueue_many(q(0), 5);
+    EXPECT_EQ(store().backend()->claim(request).messages.size(), 2U);
+    const MessageId urgent = q(0).enqueue(Json{"9"}, {.priority = 7});
+    const Claim next = store().backend()->claim(request);
+    ASSERT_EQ(next.messages.size(), 2U);
+    EXPECT_EQ(next.messages[0].id, urgent);
+    int rest = 0;
+    while (true) {
+        const auto part = store().backend()->claim(request).messages.size();
+        if (part == 0) break;
+        rest += static_cast<int>(part);
+    }
+    EXPECT_EQ(rest, 2);
+}
+
+}  // namespace
+}  // namespace pawl::test
