@@ -3,6 +3,7 @@
 
 #include "site.h"
 #include "store/backend.h"
+#include "store/claim_stream.h"
 
 #include <fmt/format.h>
 
@@ -86,15 +87,12 @@ void drains(const SiteFactory& open, const Options& options, Report& report) {
 // Claims and removes `messages` in batches of 50, as a worker does, over the given queues.
 double claim_rate(Site& site, const std::vector<std::string>& queues, int messages) {
     auto& backend = *site.store().backend();
-    pawl::store::ClaimRequest request;
-    request.queues = backend.resolve_queues(queues);
-    request.max_messages = 50;
-    request.scan = pawl::store::Scan::streaming;
+    pawl::store::ClaimStream stream(backend, {}, {});
+    stream.set_queues(backend.resolve_queues(queues));
     int done = 0;
     const auto start = Clock::now();
     while (done < messages) {
-        const auto claim = backend.claim(request);
-        request.after = claim.after;
+        const auto claim = stream.next(50, pawl::store::Scan::streaming);
         std::vector<pawl::store::Write> writes;
         for (const auto& message : claim.messages)
             writes.push_back({pawl::store::WriteKind::remove, message.lease(), {}, {}});

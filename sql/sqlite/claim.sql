@@ -49,6 +49,19 @@ where message_id in (
 returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
           last_error, payload;
 
+-- One priority's share of one of several queues.
+-- name: claim_level(queue_id, priority, max_messages, visible_at, worker_id)
+update or fail pawl_messages
+set state = 'leased', delivery = delivery + 1, strikes = strikes + 1, visible_at = @visible_at,
+    worker_id = @worker_id
+where message_id in (
+    select message_id from pawl_messages
+    where queue_id = @queue_id and state = 'ready' and priority = @priority
+    order by message_id limit @max_messages
+)
+returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
+          last_error, payload;
+
 -- name: claim_message(message_id, visible_at, worker_id)
 update pawl_messages
 set state = 'leased', delivery = delivery + 1, strikes = strikes + 1, visible_at = @visible_at,

@@ -22,13 +22,15 @@ Claimer::Claimer(
     store::Backend& backend, const WorkerOptions& options, WorkerId worker, Executor& executor,
     LeaseTable& leases
 )
-    : backend_(backend), options_(options), worker_(worker), executor_(executor), leases_(leases) {
+    : backend_(backend),
+      options_(options),
+      executor_(executor),
+      leases_(leases),
+      stream_(backend, worker, options.lease) {
     for (const HandlerSpec& spec : options.handlers) {
         names_.push_back(spec.queue);
         largest_batch_ = std::max(largest_batch_, spec.batch_size);
     }
-    request_.lease = options.lease;
-    request_.worker = worker;
 }
 
 Claimer::~Claimer() { stop(); }
@@ -79,7 +81,7 @@ void Claimer::refresh_queues() {
     if (queues.size() < names_.size() && (specs_.size() != specs.size() || refreshed_at_ == Clock::time_point{}))
         backend_.log().warning("some queues of this worker do not exist any more");
     specs_ = std::move(specs);
-    request_.queues = std::move(queues);
+    stream_.set_queues(std::move(queues));
     refreshed_at_ = Clock::now();
 }
 
@@ -89,16 +91,14 @@ int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
     refresh_queues();
     // A claim looks at some 32 queues; a turn over a wide set takes several.
     if (looks_left_ == 0) {
-        looks_left_ = 2 + static_cast<int>(request_.queues.size() / 16);
+        looks_left_ = 2 + static_cast<int>(stream_.queues().size() / 16);
         due_at_ = Clock::time_point::max();
     }
     --looks_left_;
-    if (request_.queues.empty()) return looks_left_ = 0;
-    request_.max_messages = std::min(room * largest_batch_, std::max(max_claim, largest_batch_));
-    request_.scan = scan;
+    if (stream_.queues().empty()) return looks_left_ = 0;
+    const int wanted = std::min(room * largest_batch_, std::max(max_claim, largest_batch_));
     const auto asked_at = Clock::now();
-    store::Claim claim = backend_.claim(request_);
-    request_.after = claim.after;
+    store::Claim claim = stream_.next(wanted, scan);
     if (claim.next_due) due_at_ = std::min(due_at_, Clock::now() + (*claim.next_due - claim.now));
     if (!claim.more || !claim.messages.empty()) looks_left_ = 0;
     if (claim.messages.empty()) return 0;
@@ -146,7 +146,7 @@ void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token&
         backend_.hears_others() ? options_.poll_interval : std::min(options_.poll_interval, poll_deaf);
     auto until = Clock::now() + poll;
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
-    backend_.wake_hub().wait(ticket, request_.queues, until, stop);
+    backend_.wake_hub().wait(ticket, stream_.queues(), until, stop);
 }
 
 void Claimer::pause_after_error(const std::stop_token& stop) {

@@ -4,6 +4,7 @@
 
 #include "runtime/executor.h"
 #include "store/backend.h"
+#include "store/claim_stream.h"
 
 #include <atomic>
 #include <chrono>
@@ -42,14 +43,13 @@ private:
 
     store::Backend& backend_;
     const WorkerOptions& options_;
-    const WorkerId worker_;
     Executor& executor_;
     LeaseTable& leases_;
     int largest_batch_ = 1;
 
     // Used by the claiming thread only.
     std::vector<std::string> names_;
-    store::ClaimRequest request_;
+    store::ClaimStream stream_;
     std::unordered_map<QueueId, const HandlerSpec*> specs_;
     std::chrono::steady_clock::time_point refreshed_at_{};
     std::chrono::steady_clock::time_point due_at_{};

@@ -84,38 +84,60 @@ void Claimer::claim_usual() {
 
 void Claimer::claim_rounds() {
     while (remaining_ > 0) {
-        const std::vector<Candidate> picked = next_round();
-        if (picked.empty()) return;
+        const Level level = top_level();
+        if (due_.empty()) {
+            if (level.queues.empty()) return;
+            claim_level(level);
+            continue;
+        }
+        const std::vector<Candidate> picked = merge_due(level);
         for (const Candidate& candidate : picked) take(candidate);
         remaining_ -= static_cast<int>(picked.size());
     }
 }
 
-// The highest priority that any queue has ready, fairly shared among the queues that have it,
-// merged with the due rows of at least that priority.
-std::vector<Claimer::Candidate> Claimer::next_round() {
-    std::optional<int> level;
-    std::vector<const ScopedQueue*> heads;
+Claimer::Level Claimer::top_level() {
+    Level level;
     for (const ScopedQueue& queue : scope_.queues) {
         Rows rows = session_.query(sql::top_priority, queue.id);
         if (!rows.next()) continue;
         const int priority = rows.number(0);
-        if (level && priority < *level) continue;
-        if (!level || priority > *level) heads.clear();
-        level = priority;
-        heads.push_back(&queue);
+        if (!level.queues.empty() && priority < level.priority) continue;
+        if (priority > level.priority) level.queues.clear();
+        level.priority = priority;
+        level.queues.push_back(&queue);
     }
+    return level;
+}
 
+// Fairly shared among the queues that have it.
+void Claimer::claim_level(const Level& level) {
+    const auto count = static_cast<int>(level.queues.size());
+    const int share = (remaining_ + count - 1) / count;
+    for (const ScopedQueue* queue : level.queues) {
+        Rows rows = session_.query(
+            sql::claim_level, queue->id, level.priority, std::min(share, remaining_),
+            now_ + queue->lease, request_.worker
+        );
+        while (rows.next()) {
+            read(rows);
+            --remaining_;
+        }
+    }
+}
+
+// The level's rows, merged with the due rows of at least that priority.
+std::vector<Claimer::Candidate> Claimer::merge_due(const Level& level) {
     const auto before_level = std::partition(due_.begin(), due_.end(), [&](const Candidate& due) {
-        return level && due.priority < *level;
+        return !level.queues.empty() && due.priority < level.priority;
     });
     std::vector<Candidate> picked(before_level, due_.end());
     due_.erase(before_level, due_.end());
-    const auto count = static_cast<int>(heads.size());
-    for (const ScopedQueue* queue : heads) {
-        const int quota = (remaining_ + count - 1) / count;
-        Rows rows = session_.query(sql::ready_messages, queue->id, *level, quota);
-        while (rows.next()) picked.push_back({rows.id<MessageId>(0), *level, queue});
+    const auto count = static_cast<int>(level.queues.size());
+    for (const ScopedQueue* queue : level.queues) {
+        const int share = (remaining_ + count - 1) / count;
+        Rows rows = session_.query(sql::ready_messages, queue->id, level.priority, share);
+        while (rows.next()) picked.push_back({rows.id<MessageId>(0), level.priority, queue});
     }
 
     std::ranges::sort(picked, {}, [](const Candidate& c) { return std::tuple(-c.priority, c.id); });

@@ -27,7 +27,14 @@ private:
     void collect_due();
     void claim_rounds();
     void claim_usual();
-    [[nodiscard]] std::vector<Candidate> next_round();
+    // The highest priority that any queue has ready, and the queues that have it.
+    struct Level {
+        int priority = 0;
+        std::vector<const ScopedQueue*> queues;
+    };
+    [[nodiscard]] Level top_level();
+    void claim_level(const Level& level);
+    [[nodiscard]] std::vector<Candidate> merge_due(const Level& level);
     void take(const Candidate& candidate);
     void read(Rows& rows);
     void sort_by_priority();

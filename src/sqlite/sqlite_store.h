@@ -114,6 +114,7 @@ private:
     Connections connections_;
     std::atomic<bool> schema_checked_ = false;
     base::WakeHub hub_;
+    std::atomic<bool> last_claim_was_full_ = false;
     std::once_flag watching_;
     std::unique_ptr<FileWatch> watch_;  // last: its thread uses the hub
 };

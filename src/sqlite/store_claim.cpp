@@ -32,7 +32,11 @@ std::optional<store::Claim> SqliteStore::look(const store::ClaimRequest& request
 }
 
 store::Claim SqliteStore::claim(const store::ClaimRequest& request) {
-    if (auto empty = look(request)) return std::move(*empty);
+    // Behind a full claim of a busy worker there is mostly more: it need not look first.
+    const bool expects_more = request.scan == store::Scan::streaming && last_claim_was_full_;
+    if (!expects_more) {
+        if (auto empty = look(request)) return std::move(*empty);
+    }
     std::vector<QueueId> woken;
     auto claim = write([&](Session& session, Timestamp now) {
         Claimer claimer(session, request, find_claim_scope(session, request, options().lease), now);
@@ -40,6 +44,7 @@ store::Claim SqliteStore::claim(const store::ClaimRequest& request) {
         woken = claimer.woken();
         return claimed;
     });
+    last_claim_was_full_ = claim.messages.size() == static_cast<std::size_t>(request.max_messages);
     wake(woken);
     return claim;
 }

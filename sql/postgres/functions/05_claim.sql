@@ -126,6 +126,9 @@ declare
     ceiling   integer := 2147483647;
     level     integer;
     heads     bigint[];
+    share     integer;
+    uniform   boolean;
+    rounds    boolean;
     got       integer;
 begin
     select * into scope from {schema}.claim_queues(claim.queue_ids, claim.after_queue);
@@ -159,106 +162,125 @@ begin
         end if;
     end if;
 
-    -- Due rows, unless ready ones fill the claim and there was a look just now.
-    if cardinality(scope.live) > 0
-       and (cardinality(picked) is distinct from claim.qty
-            or at - claim.looked_at >= interval '100 milliseconds' or claim.looked_at is null) then
-        looked := true;
-        select array_agg(d.tid) filter (where not d.poison),
-               array_agg(d.message_id) filter (where not d.poison),
-               array_agg(d.priority) filter (where not d.poison),
-               array_agg(d.message_id) filter (where d.poison),
-               array_agg(format('poison: handed out %s times without a report', d.strikes))
-                   filter (where d.poison),
-               min(d.message_id) filter (where d.strikes >= 2 and not d.poison)
-        into due_tids, due_ids, due_priorities, poison, reasons, suspect
-        from (
-            select x.*, x.strikes >= h.strikes_limit as poison
-            from unnest(scope.live, scope.strikes_limits) as h (queue_id, strikes_limit)
-            cross join lateral (
-                select m.ctid as tid, m.message_id, m.priority, m.strikes
-                from {schema}.messages m
-                where m.queue_id = h.queue_id and m.state <> 'ready'
-                  and m.visible_at <= at and m.visible_at > due_floor
-                order by m.visible_at limit claim.qty for update skip locked
-            ) x
-        ) d;
-        if poison is not null then
-            perform {schema}.bury_locked(poison, reasons);
-        end if;
-    end if;
-
-    if suspect is not null then
-        return query
-        update {schema}.messages m
-        set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
-            visible_at = at + leases[array_position(scope.live, m.queue_id)],
-            worker_id = claim.worker_id
-        where m.message_id = suspect
-        returning m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts,
-                  m.enqueued_at, m.visible_at, m.last_error, m.payload,
-                  null::timestamptz, null::timestamptz, null::boolean, null::bigint, null::boolean;
-        remaining := 0;
-    end if;
-
-    -- Rounds: the highest priority that any queue has, fairly shared among the queues that have it,
-    -- merged with the due rows of at least that priority. One round without due rows in one queue.
-    while remaining > 0 and cardinality(scope.live) > 0 loop
-        if cardinality(scope.live) > 1 or due_ids is not null then
-            select max(h.priority), array_agg(h.queue_id order by h.place)
-                filter (where h.priority = h.top)
-            into level, heads
+    -- The first pass leaves due rows out where there was a look just now; the second comes only when
+    -- ready rows did not fill the claim.
+    for pass in 1..2 loop
+        exit when remaining = 0 or looked or scope.live is null;
+        if pass = 2 or claim.looked_at is null or at - claim.looked_at >= interval '100 milliseconds'
+           or (cardinality(scope.live) = 1 and cardinality(picked) < claim.qty) then
+            looked := true;
+            select array_agg(d.tid) filter (where not d.poison),
+                   array_agg(d.message_id) filter (where not d.poison),
+                   array_agg(d.priority) filter (where not d.poison),
+                   array_agg(d.message_id) filter (where d.poison),
+                   array_agg(format('poison: handed out %s times without a report', d.strikes))
+                       filter (where d.poison),
+                   min(d.message_id) filter (where d.strikes >= 2 and not d.poison)
+            into due_tids, due_ids, due_priorities, poison, reasons, suspect
             from (
-                select u.queue_id, u.place, p.priority, max(p.priority) over () as top
-                from unnest(scope.live) with ordinality as u (queue_id, place)
+                select x.*, x.strikes >= h.strikes_limit as poison
+                from unnest(scope.live, scope.strikes_limits) as h (queue_id, strikes_limit)
                 cross join lateral (
-                    select m.priority from {schema}.messages m
-                    where m.queue_id = u.queue_id and m.state = 'ready' and -m.priority >= -ceiling
-                    order by -m.priority, m.message_id limit 1
-                ) p
-            ) h;
-            picked := array(
-                select c.tid
-                from (
-                    select d.tid, d.priority, d.message_id
-                    from unnest(due_tids, due_ids, due_priorities) as d (tid, message_id, priority)
-                    where level is null or d.priority >= level
-                    union all
-                    select r.tid, r.priority, r.message_id
-                    from unnest(heads) as h (queue_id)
+                    select m.ctid as tid, m.message_id, m.priority, m.strikes
+                    from {schema}.messages m
+                    where m.queue_id = h.queue_id and m.state <> 'ready'
+                      and m.visible_at <= at and m.visible_at > due_floor
+                    order by m.visible_at limit remaining for update skip locked
+                ) x
+            ) d;
+            if poison is not null then
+                perform {schema}.bury_locked(poison, reasons);
+            end if;
+            if suspect is not null and remaining = claim.qty then
+                picked := array(select m.ctid from {schema}.messages m where m.message_id = suspect);
+                remaining := 1;
+                due_ids := null;
+            else
+                suspect := null;
+            end if;
+        end if;
+
+        -- Rounds over several queues, or with due rows; one queue alone has its rows picked already.
+        rounds := suspect is null and (cardinality(scope.live) > 1 or due_ids is not null);
+        while remaining > 0 loop
+            if rounds then
+                level := null;
+                uniform := false;
+                share := (remaining + cardinality(scope.live) - 1) / cardinality(scope.live);
+                if due_ids is null then
+                    -- Mostly all have one priority: then a fair share of each queue is right.
+                    select (array_agg(r.tid))[1:remaining], min(r.priority) = max(r.priority)
+                    into picked, uniform
+                    from unnest(scope.live) as h (queue_id)
                     cross join lateral (
-                        select m.ctid as tid, m.priority, m.message_id
-                        from {schema}.messages m
+                        select m.ctid as tid, m.priority from {schema}.messages m
                         where m.queue_id = h.queue_id and m.state = 'ready'
-                          and -m.priority = -level
-                        order by m.message_id
-                        limit (remaining + cardinality(heads) - 1) / cardinality(heads)
-                        for update skip locked
-                    ) r
-                ) c
-                order by c.priority desc, c.message_id
-                limit remaining
-            );
-        end if;
-        return query
-        update {schema}.messages m
-        set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
-            visible_at = at + leases[array_position(scope.live, m.queue_id)],
-            worker_id = claim.worker_id
-        where m.ctid = any(picked)
-        returning m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts,
-                  m.enqueued_at, m.visible_at, m.last_error, m.payload,
-                  null::timestamptz, null::timestamptz, null::boolean, null::bigint, null::boolean;
-        get diagnostics got = row_count;
-        remaining := remaining - got;
-        exit when level is null;  -- one queue without due rows, or nothing ready was left
-        if got = 0 then
-            ceiling := level - 1;  -- all of this level is in other hands
-        end if;
-        select array_agg(d.tid), array_agg(d.message_id), array_agg(d.priority)
-        into due_tids, due_ids, due_priorities
-        from unnest(due_tids, due_ids, due_priorities) as d (tid, message_id, priority)
-        where d.tid <> all(picked);
+                        order by -m.priority, m.message_id limit share for update skip locked
+                    ) r;
+                    exit when picked is null;
+                end if;
+                if not uniform then
+                    -- The highest priority that any queue has, shared among the queues that have it,
+                    -- merged with the due rows of at least that priority.
+                    select max(h.priority), array_agg(h.queue_id order by h.place)
+                        filter (where h.priority = h.top)
+                    into level, heads
+                    from (
+                        select u.queue_id, u.place, p.priority, max(p.priority) over () as top
+                        from unnest(scope.live) with ordinality as u (queue_id, place)
+                        cross join lateral (
+                            select m.priority from {schema}.messages m
+                            where m.queue_id = u.queue_id and m.state = 'ready'
+                              and -m.priority >= -ceiling
+                            order by -m.priority, m.message_id limit 1
+                        ) p
+                    ) h;
+                    picked := array(
+                        select c.tid
+                        from (
+                            select d.tid, d.priority, d.message_id
+                            from unnest(due_tids, due_ids, due_priorities)
+                                as d (tid, message_id, priority)
+                            where level is null or d.priority >= level
+                            union all
+                            select r.tid, r.priority, r.message_id
+                            from unnest(heads) as h (queue_id)
+                            cross join lateral (
+                                select m.ctid as tid, m.priority, m.message_id
+                                from {schema}.messages m
+                                where m.queue_id = h.queue_id and m.state = 'ready'
+                                  and -m.priority = -level
+                                order by m.message_id
+                                limit (remaining + cardinality(heads) - 1) / cardinality(heads)
+                                for update skip locked
+                            ) r
+                        ) c
+                        order by c.priority desc, c.message_id
+                        limit remaining
+                    );
+                end if;
+            end if;
+            return query
+            update {schema}.messages m
+            set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
+                visible_at = at + leases[array_position(scope.live, m.queue_id)],
+                worker_id = claim.worker_id
+            where m.ctid = any(picked)
+            returning m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts,
+                      m.enqueued_at, m.visible_at, m.last_error, m.payload,
+                      null::timestamptz, null::timestamptz, null::boolean, null::bigint, null::boolean;
+            get diagnostics got = row_count;
+            remaining := remaining - got;
+            exit when not rounds or (got = 0 and level is null);
+            if got = 0 then
+                ceiling := level - 1;  -- all of this level is in other hands
+            end if;
+            select array_agg(d.tid), array_agg(d.message_id), array_agg(d.priority)
+            into due_tids, due_ids, due_priorities
+            from unnest(due_tids, due_ids, due_priorities) as d (tid, message_id, priority)
+            where d.tid <> all(picked);
+        end loop;
+        picked := null;
     end loop;
 
     if remaining > 0 then

@@ -1,0 +1,285 @@
+// Handlers and the loop around them, in one process. Latches instead of sleeping.
+#include "support/store_test.h"
+
+#include <pawl/json.h>
+
+#include <atomic>
+#include <latch>
+#include <set>
+#include <thread>
+
+namespace pawl::test {
+namespace {
+
+class WorkerLoopTest : public StoreTest {
+protected:
+    [[nodiscard]] bool drained(const Queue& queue, std::int64_t archived) const {
+        return eventually([&] { return queue.stats().archived == archived; });
+    }
+};
+PAWL_FOR_EACH_BACKEND(WorkerLoopTest);
+
+TEST_P(WorkerLoopTest, a_handler_that_returns_archives_its_message) {
+    const Queue queue = make_queue();
+    enqueue_many(queue, 50);
+    std::mutex mutex;
+    std::multiset<std::string> seen;
+    auto made = worker("w")
+                    .on_message(
+                        "work",
+                        [&](const Message& message) {
+                            const std::lock_guard lock(mutex);
+                            seen.insert(message.queue + message.payload.text);
+                        }
+                    )
+                    .create(store());
+    made.start();
+    EXPECT_TRUE(drained(queue, 50));
+    made.stop();
+    EXPECT_EQ(seen.size(), 50U);
+    EXPECT_EQ(seen.count("work49"), 1U);
+    EXPECT_EQ(queue.archived().at(0).worker, made.id());
+}
+
+TEST_P(WorkerLoopTest, work_that_comes_later_is_found) {
+    const Queue queue = make_queue();
+    auto made = worker("w").on_message("work", [](const Message&) {}).create(store());
+    made.start();
+    for (int i = 1; i <= 3; ++i) {
+        open().queue("work").enqueue(Json{"1"});
+        EXPECT_TRUE(drained(queue, i));
+    }
+}
+
+TEST_P(WorkerLoopTest, a_batch_handler_gets_up_to_its_batch_size) {
+    const Queue queue = make_queue("work", {.keep_archive = false});
+    enqueue_many(queue, 25);
+    std::mutex mutex;
+    std::vector<std::size_t> sizes;
+    const auto handler = [&](std::span<const Message> messages) {
+        const std::lock_guard lock(mutex);
+        sizes.push_back(messages.size());
+    };
+    auto made = worker("w").on_batch("work", 10, handler).concurrency(1).create(store());
+    while (made.poll_once() > 0) continue;
+    std::size_t total = 0;
+    for (const std::size_t size : sizes) {
+        EXPECT_LE(size, 10U);
+        total += size;
+    }
+    EXPECT_EQ(total, 25U);
+    EXPECT_EQ(queue.stats().leased + queue.stats().ready, 0);
+}
+
+TEST_P(WorkerLoopTest, a_typed_handler_gets_its_value) {
+    const Queue queue = make_queue();
+    queue.enqueue(std::vector<int>{1, 2, 3});
+    std::vector<int> got;
+    auto made =
+        worker("w").on_message("work", [&](const std::vector<int>& value) { got = value; }).create(store());
+    EXPECT_EQ(made.poll_once(), 1);
+    EXPECT_EQ(got, (std::vector{1, 2, 3}));
+}
+
+TEST_P(WorkerLoopTest, a_payload_of_another_type_is_a_dead_letter_at_once) {
+    const Queue queue = make_queue();
+    queue.enqueue(Json{"\"text\""});
+    auto made = worker("w").on_message("work", [](const int&) {}).create(store());
+    EXPECT_EQ(made.poll_once(), 1);
+    const auto dead = queue.archived(ArchiveFilter::dead);
+    ASSERT_EQ(dead.size(), 1U);
+    EXPECT_TRUE(contains(dead[0].reason, "permanent"));
+}
+
+TEST_P(WorkerLoopTest, poll_once_does_what_is_there_and_returns) {
+    const Queue queue = make_queue();
+    auto made = worker("w").on_message("work", [](const Message&) {}).concurrency(2).create(store());
+    EXPECT_EQ(made.poll_once(), 0);
+    enqueue_many(queue, 2);
+    EXPECT_EQ(made.poll_once(), 2);
+    EXPECT_EQ(queue.stats().archived, 2);
+    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::ready);
+}
+
+TEST_P(WorkerLoopTest, handlers_run_at_the_same_time) {
+    const Queue queue = make_queue();
+    enqueue_many(queue, 4);
+    std::latch together(4);
+    auto made = worker("w")
+                    .on_message("work", [&](const Message&) { together.arrive_and_wait(); })
+                    .concurrency(4)
+                    .create(store());
+    made.start();
+    EXPECT_TRUE(drained(queue, 4)) << "each waits for the three others";
+}
+
+TEST_P(WorkerLoopTest, one_worker_serves_several_queues) {
+    enqueue_many(make_queue("a"), 5);
+    enqueue_many(make_queue("b"), 5);
+    std::atomic<int> a = 0;
+    std::atomic<int> b = 0;
+    auto made = worker("w")
+                    .on_message("a", [&](const Message&) { ++a; })
+                    .on_batch("b", 2, [&](std::span<const Message> m) { b += static_cast<int>(m.size()); })
+                    .create(store());
+    made.start();
+    EXPECT_TRUE(drained(store().queue("a"), 5));
+    EXPECT_TRUE(drained(store().queue("b"), 5));
+    EXPECT_EQ(a, 5);
+    EXPECT_EQ(b, 5);
+}
+
+TEST_P(WorkerLoopTest, a_handler_that_throws_gives_its_message_back_and_the_loop_goes_on) {
+    const Queue queue = make_queue();
+    const auto all = enqueue_many(queue, 10);
+    auto made = worker("w")
+                    .on_message(
+                        "work",
+                        [&](const Message& message) {
+                            if (message.id == all[3]) throw std::runtime_error("no luck");
+                        }
+                    )
+                    .backoff(1h, 1h)
+                    .create(store());
+    made.start();
+    EXPECT_TRUE(drained(queue, 9));
+    EXPECT_TRUE(eventually([&] { return queue.stats().waiting == 1; }));
+    EXPECT_EQ(queue.get(all[3])->attempts, 1);
+    EXPECT_EQ(queue.get(all[3])->last_error, "no luck");
+    queue.enqueue(Json{"1"});
+    EXPECT_TRUE(drained(queue, 10));
+}
+
+TEST_P(WorkerLoopTest, backoff_grows_with_the_attempts_and_has_jitter_up_to_a_half) {
+    freeze();
+    const Queue queue = make_queue();
+    const MessageId id = queue.enqueue(Json{"1"});
+    auto made = worker("w")
+                    .on_message("work", [](const Message&) { throw std::runtime_error("no"); })
+                    .backoff(1s, 4s)
+                    .create(store());
+    for (const Duration raw : {1s, 2s, 4s, 4s}) {
+        ASSERT_EQ(made.poll_once(), 1);
+        const auto delay = queue.get(id)->visible_at - store().now();
+        EXPECT_GE(delay, raw);
+        EXPECT_LE(delay, raw * 3 / 2);
+        advance(6s);
+    }
+}
+
+TEST_P(WorkerLoopTest, a_transient_error_may_name_its_own_delay) {
+    freeze();
+    const Queue queue = make_queue();
+    const MessageId id = queue.enqueue(Json{"1"});
+    auto made = worker("w")
+                    .on_message("work", [](const Message&) { throw TransientError("later", 42s); })
+                    .create(store());
+    made.poll_once();
+    EXPECT_EQ(queue.get(id)->visible_at, start + 42s);
+}
+
+TEST_P(WorkerLoopTest, a_permanent_error_makes_a_dead_letter_at_once) {
+    const Queue queue = make_queue();
+    queue.enqueue(Json{"1"});
+    auto made = worker("w")
+                    .on_message("work", [](const Message&) { throw PermanentError("never"); })
+                    .create(store());
+    made.poll_once();
+    ASSERT_EQ(queue.stats().dead, 1);
+    EXPECT_TRUE(contains(queue.archived(ArchiveFilter::dead)[0].reason, "never"));
+}
+
+TEST_P(WorkerLoopTest, whatever_a_handler_throws_the_loop_goes_on) {
+    const Queue queue = make_queue("work", {.max_attempts = 1});
+    enqueue_many(queue, 4);
+    auto made = worker("w")
+                    .on_message(
+                        "work",
+                        [](const Message& message) {
+                            if (message.payload.text == "0") throw 42;
+                            if (message.payload.text == "1") throw std::runtime_error("caf\xe9");
+                            if (message.payload.text == "2") throw std::runtime_error("");
+                        }
+                    )
+                    .concurrency(1)
+                    .create(store());
+    made.start();
+    EXPECT_TRUE(eventually([&] { return queue.stats().dead == 3 && queue.stats().archived == 1; }));
+}
+
+TEST_P(WorkerLoopTest, a_batch_handler_may_decide_for_single_messages) {
+    const Queue queue = make_queue();
+    const auto all = enqueue_many(queue, 4);
+    auto made = worker("w")
+                    .on_batch(
+                        "work", 4,
+                        [](HandlerContext& context) {
+                            context.release(context.messages()[1], 1h);
+                            context.fail(context.messages()[2], "bad one");
+                        }
+                    )
+                    .backoff(1h, 1h)
+                    .create(store());
+    EXPECT_EQ(made.poll_once(), 4);
+    EXPECT_EQ(queue.stats().archived, 2);
+    EXPECT_EQ(queue.get(all[1])->attempts, 0);
+    EXPECT_EQ(queue.get(all[1])->state, MessageState::waiting);
+    EXPECT_EQ(queue.get(all[2])->attempts, 1);
+    EXPECT_EQ(queue.get(all[2])->last_error, "bad one");
+}
+
+TEST_P(WorkerLoopTest, a_batch_handler_that_throws_gives_the_whole_batch_back) {
+    const Queue queue = make_queue();
+    enqueue_many(queue, 3);
+    auto made = worker("w")
+                    .on_batch("work", 3, [](std::span<const Message>) { throw std::runtime_error("no"); })
+                    .backoff(1h, 1h)
+                    .create(store());
+    EXPECT_EQ(made.poll_once(), 3);
+    EXPECT_EQ(queue.stats().waiting, 3);
+}
+
+TEST_P(WorkerLoopTest, a_handler_cannot_decide_for_a_message_it_does_not_hold) {
+    const Queue queue = make_queue();
+    queue.enqueue(Json{"1"});
+    std::optional<ErrorCode> refused;
+    auto made = worker("w")
+                    .on_message(
+                        "work",
+                        [&](HandlerContext& context) {
+                            Message other = context.message();
+                            other.delivery += 1;
+                            try {
+                                context.release(other);
+                            } catch (const Error& error) {
+                                refused = error.code();
+                            }
+                        }
+                    )
+                    .create(store());
+    made.poll_once();
+    EXPECT_EQ(refused, ErrorCode::invalid_argument);
+    EXPECT_EQ(queue.stats().archived, 1);
+}
+
+TEST_P(WorkerLoopTest, a_delayed_message_is_taken_when_its_time_comes) {
+    const Queue queue = make_queue();
+    auto made = worker("w").on_message("work", [](const Message&) {}).create(store());
+    made.start();
+    queue.enqueue(Json{"1"}, {.delay = 100ms});
+    EXPECT_TRUE(drained(queue, 1));
+}
+
+TEST_P(WorkerLoopTest, a_queue_deleted_and_made_again_is_served) {
+    const Queue queue = make_queue();
+    auto made = worker("w").on_message("work", [](const Message&) {}).create(store());
+    made.start();
+    queue.enqueue(Json{"1"});
+    ASSERT_TRUE(drained(queue, 1));
+    store().delete_queue("work", DeleteMode::force);
+    make_queue().enqueue(Json{"2"});
+    EXPECT_TRUE(drained(queue, 1));
+}
+
+}  // namespace
+}  // namespace pawl::test
