@@ -1,15 +1,17 @@
-#include "queue_bench.h"
-
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <string_view>
 
+#include "queue_bench.h"
+
 namespace {
 
 int usage() {
     std::fputs(
-        "usage: ./dev bench queue [--json FILE] [--quick] [--only postgres|sqlite] [--part drain|claim|idle]\n", stderr
+        "usage: ./dev bench queue [--json FILE] [--quick] [--only postgres|sqlite] [--part "
+        "drain|claim|idle]\n",
+        stderr
     );
     return 2;
 }

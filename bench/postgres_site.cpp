@@ -1,14 +1,13 @@
-#include "site.h"
-
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include <libpq-fe.h>
+
+#include "site.h"
 
 namespace bench {
 
@@ -18,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Bare {
     explicit Bare(const std::string& url) : connection(PQconnectdb(url.c_str())) {
-        if (PQstatus(connection) != CONNECTION_OK) throw std::runtime_error(PQerrorMessage(connection));
+        if (PQstatus(connection) != CONNECTION_OK)
+            throw std::runtime_error(PQerrorMessage(connection));
     }
     ~Bare() { PQfinish(connection); }
     Bare(const Bare&) = delete;
@@ -39,7 +39,8 @@ class PostgresSite final : public Site {
 public:
     explicit PostgresSite(const std::string& name) : schema_("bench_" + name) {
         const char* url = std::getenv("PAWL_BENCH_POSTGRES_URL");
-        if (url == nullptr) throw std::runtime_error("PAWL_BENCH_POSTGRES_URL is not set: use ./dev bench");
+        if (url == nullptr)
+            throw std::runtime_error("PAWL_BENCH_POSTGRES_URL is not set: use ./dev bench");
         url_ = url;
         bare_ = std::make_unique<Bare>(url_);
         bare_->run("set client_min_messages = warning");
@@ -62,10 +63,14 @@ public:
     }
     void fill_archive(const std::string& queue, int count) override {
         bare_->run(fmt::format(
-            "insert into {0}.archive (message_id, queue_id, priority, delivery, strikes, attempts, dead, "
-            "enqueued_at, archived_at, payload) select -g, (select queue_id from {0}.queues where name = '{1}'), "
+            "insert into {0}.archive (message_id, queue_id, priority, delivery, strikes, attempts, "
+            "dead, "
+            "enqueued_at, archived_at, payload) select -g, (select queue_id from {0}.queues where "
+            "name = '{1}'), "
             "0, 1, 1, 0, false, now(), now(), '{{\"n\":1}}' from generate_series(1, {2}) g",
-            schema_, queue, count
+            schema_,
+            queue,
+            count
         ));
     }
     void tidy() override {
@@ -90,7 +95,9 @@ public:
     double transactions() override {
         bare_->run("select pg_stat_clear_snapshot()");
         PGresult* result = bare_->check(PQexec(
-            bare_->connection, "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()"
+            bare_->connection,
+            "select xact_commit + xact_rollback from pg_stat_database where datname = "
+            "current_database()"
         ));
         const double count = std::stod(PQgetvalue(result, 0, 0));
         PQclear(result);
@@ -100,29 +107,46 @@ public:
 private:
     void fill(const std::string& queue, int count, std::string_view state) {
         bare_->run(fmt::format(
-            "insert into {0}.messages (queue_id, priority, state, visible_at, enqueued_at, payload) "
-            "select (select queue_id from {0}.queues where name = '{1}'), 0, {2}, now(), '{{\"n\":1}}' "
+            "insert into {0}.messages (queue_id, priority, state, visible_at, enqueued_at, "
+            "payload) "
+            "select (select queue_id from {0}.queues where name = '{1}'), 0, {2}, now(), "
+            "'{{\"n\":1}}' "
             "from generate_series(1, {3}) g",
-            schema_, queue, state, count
+            schema_,
+            queue,
+            state,
+            count
         ));
     }
 
     void prepare(const Bare& bare, const std::string& queue, int batch) const {
         // The best plan, held fast: this is the ceiling.
-        bare.run("set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off");
+        bare.run(
+            "set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set "
+            "enable_bitmapscan = off"
+        );
         bare.run(fmt::format(
-            "prepare claim as update {0}.messages set state = 'leased', delivery = delivery + 1, strikes = strikes + 1, "
-            "visible_at = clock_timestamp() + interval '30 seconds' where message_id = any(array(select message_id "
-            "from {0}.messages where queue_id = {1} and state = 'ready' order by -priority, message_id limit {2} "
+            "prepare claim as update {0}.messages set state = 'leased', delivery = delivery + 1, "
+            "strikes = strikes + 1, "
+            "visible_at = clock_timestamp() + interval '30 seconds' where message_id = "
+            "any(array(select message_id "
+            "from {0}.messages where queue_id = {1} and state = 'ready' order by -priority, "
+            "message_id limit {2} "
             "for update skip locked)) returning message_id, delivery, payload",
-            schema_, store_->queue(queue).info().id.value(), batch
+            schema_,
+            store_->queue(queue).info().id.value(),
+            batch
         ));
-        bare.run(fmt::format("prepare done(bigint[]) as delete from {}.messages where message_id = any($1)", schema_));
+        bare.run(fmt::format(
+            "prepare done(bigint[]) as delete from {}.messages where message_id = any($1)", schema_
+        ));
     }
 
     static void drain(const Bare& bare) {
         while (true) {
-            PGresult* claimed = bare.check(PQexecPrepared(bare.connection, "claim", 0, nullptr, nullptr, nullptr, 0));
+            PGresult* claimed =
+                bare.check(PQexecPrepared(bare.connection, "claim", 0, nullptr, nullptr, nullptr, 0)
+                );
             const int count = PQntuples(claimed);
             std::string ids = "{";
             for (int i = 0; i < count; ++i) {
@@ -133,7 +157,9 @@ private:
             if (count == 0) return;
             ids += '}';
             const char* values[] = {ids.c_str()};
-            PQclear(bare.check(PQexecPrepared(bare.connection, "done", 1, values, nullptr, nullptr, 0)));
+            PQclear(
+                bare.check(PQexecPrepared(bare.connection, "done", 1, values, nullptr, nullptr, 0))
+            );
         }
     }
 
@@ -144,6 +170,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Site> postgres_site(const std::string& name) { return std::make_unique<PostgresSite>(name); }
+std::unique_ptr<Site> postgres_site(const std::string& name) {
+    return std::make_unique<PostgresSite>(name);
+}
 
 }  // namespace bench

@@ -1,19 +1,17 @@
 // The queue: drains against a bare loop, claims in a full store against an empty one, idle cost.
 #include "queue_bench.h"
 
-#include "site.h"
-#include "store/backend.h"
-#include "store/claim_stream.h"
-
-#include <fmt/format.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <fmt/format.h>
 #include <functional>
 #include <mutex>
-
 #include <sys/resource.h>
+
+#include "site.h"
+#include "store/backend.h"
+#include "store/claim_stream.h"
 
 namespace bench {
 
@@ -40,7 +38,8 @@ double drain(Site& site, const std::string& queue, int messages, int consumers, 
     int handled = 0;
     auto worker = pawl::worker("bench")
                       .on_batch(
-                          queue, batch,
+                          queue,
+                          batch,
                           [&](std::span<const pawl::Message> taken) {
                               const std::lock_guard lock(mutex);
                               handled += static_cast<int>(taken.size());
@@ -77,8 +76,10 @@ void drains(const SiteFactory& open, const Options& options, Report& report) {
                 pairs.add(messages / ours, messages / bare);
             }
             report.add(pairs.result(
-                "drain", site->backend(),
-                {{"messages", messages}, {"consumers", consumers}, {"batch", batch}}, "messages/s"
+                "drain",
+                site->backend(),
+                {{"messages", messages}, {"consumers", consumers}, {"batch", batch}},
+                "messages/s"
             ));
         }
     }
@@ -105,7 +106,7 @@ double claim_rate(Site& site, const std::vector<std::string>& queues, int messag
 // What a store full of other things costs, in interleaved pairs with an empty one.
 void full_store(const SiteFactory& open, const Options& options, Report& report) {
     const int rows = 1'000'000 / options.scale;
-    const int messages = 5'000;
+    const int messages = 20'000;
     const auto empty = open("empty");
     const auto full = open("full");
     for (auto* site : {empty.get(), full.get()}) site->store().create_queue("q", without_archive());
@@ -122,13 +123,15 @@ void full_store(const SiteFactory& open, const Options& options, Report& report)
         pairs.add(claim_rate(*full, {"q"}, messages), base);
     }
     report.add(pairs.result(
-        "claim in full store", full->backend(), {{"waiting", rows}, {"archived", rows}, {"batch", 50}},
+        "claim in full store",
+        full->backend(),
+        {{"waiting", rows}, {"archived", rows}, {"batch", 50}},
         "messages/s"
     ));
 }
 
 void many_queues(const SiteFactory& open, const Options& options, Report& report) {
-    const int messages = 5'000;
+    const int messages = 20'000;
     const auto one = open("one");
     const auto many = open("many");
     one->store().create_queue("q", without_archive());
@@ -147,7 +150,9 @@ void many_queues(const SiteFactory& open, const Options& options, Report& report
         pairs.add(claim_rate(*many, names, messages), base);
     }
     report.add(pairs.result(
-        "claim over queues", many->backend(), {{"queues", 1'000}, {"with_work", 10}, {"batch", 50}},
+        "claim over queues",
+        many->backend(),
+        {{"queues", 1'000}, {"with_work", 10}, {"batch", 50}},
         "messages/s"
     ));
 }
@@ -164,7 +169,8 @@ double process_cpu_seconds() {
 void idle(const SiteFactory& open, const Options& options, Report& report) {
     const auto site = open("idle");
     site->store().create_queue("q");
-    auto worker = pawl::worker("idle").on_message("q", [](const pawl::Message&) {}).create(site->store());
+    auto worker =
+        pawl::worker("idle").on_message("q", [](const pawl::Message&) {}).create(site->store());
     worker.start();
     const auto period = 20s / options.scale;
     std::mutex mutex;
@@ -176,9 +182,21 @@ void idle(const SiteFactory& open, const Options& options, Report& report) {
     const auto start = Clock::now();
     never.wait_for(lock, period, [] { return false; });
     const double passed = seconds_since(start);
-    report.add({"idle", site->backend(), {{"consumers", 1}}, (process_cpu_seconds() - cpu) / passed * 100, "% CPU"});
+    report.add(
+        {"idle",
+         site->backend(),
+         {{"consumers", 1}},
+         (process_cpu_seconds() - cpu) / passed * 100,
+         "% CPU"}
+    );
     if (transactions < 0) return;
-    report.add({"idle", site->backend(), {{"consumers", 1}}, (site->transactions() - transactions) / passed, "queries/s"});
+    report.add(
+        {"idle",
+         site->backend(),
+         {{"consumers", 1}},
+         (site->transactions() - transactions) / passed,
+         "queries/s"}
+    );
 }
 
 }  // namespace

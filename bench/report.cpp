@@ -1,9 +1,8 @@
 #include "report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
+#include <fmt/format.h>
 #include <fstream>
 
 namespace bench {
@@ -27,17 +26,34 @@ Result Pairs::result(
     for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / bare[i]);
     const double value = median(ours);
     const auto [least, most] = std::ranges::minmax(ours);
-    return {std::move(workload), std::move(backend), std::move(params), value, std::move(unit),
-            median(bare), median(ratios), (most - least) / value};
+    return {
+        std::move(workload),
+        std::move(backend),
+        std::move(params),
+        value,
+        std::move(unit),
+        median(bare),
+        median(ratios),
+        (most - least) / value};
 }
 
 void Report::add(Result result) {
     std::string line = fmt::format(
-        "{:<22} {:<9} {:<44} {:>10.{}f} {:<11}", result.workload, result.backend, result.params.dump(),
-        result.value, result.value < 100 ? 2 : 0, result.unit
+        "{:<22} {:<9} {:<44} {:>10.{}f} {:<11}",
+        result.workload,
+        result.backend,
+        result.params.dump(),
+        result.value,
+        result.value < 100 ? 2 : 0,
+        result.unit
     );
     if (result.ceiling > 0)
-        line += fmt::format("  bare {:>8.0f}  ratio {:.2f}  spread {:.0f} %", result.ceiling, result.ratio, result.spread * 100);
+        line += fmt::format(
+            "  bare {:>8.0f}  ratio {:.2f}  spread {:.0f} %",
+            result.ceiling,
+            result.ratio,
+            result.spread * 100
+        );
     std::puts(line.c_str());
     std::fflush(stdout);
     results_.push_back(std::move(result));
@@ -47,8 +63,14 @@ void Report::write_json(const std::string& file) const {
     auto all = nlohmann::json::array();
     for (const Result& r : results_) {
         all.push_back(
-            {{"workload", r.workload}, {"backend", r.backend}, {"params", r.params}, {"value", r.value},
-             {"unit", r.unit}, {"ceiling", r.ceiling}, {"ratio", r.ratio}, {"spread", r.spread}}
+            {{"workload", r.workload},
+             {"backend", r.backend},
+             {"params", r.params},
+             {"value", r.value},
+             {"unit", r.unit},
+             {"ceiling", r.ceiling},
+             {"ratio", r.ratio},
+             {"spread", r.spread}}
         );
     }
     std::ofstream(file) << all.dump(2) << "\n";

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ struct Result {
     std::string unit;
     double ceiling = 0;  // the bare program's value; 0: there is none
     double ratio = 0;
-    double spread = 0;   // (largest - smallest) / median of the value's rounds
+    double spread = 0;  // (largest - smallest) / median of the value's rounds
 };
 
 // Median and spread of rounds that were measured in pairs.
@@ -24,7 +23,9 @@ struct Pairs {
     std::vector<double> ours;
     std::vector<double> bare;
     void add(double our_value, double bare_value);
-    [[nodiscard]] Result result(std::string workload, std::string backend, nlohmann::json params, std::string unit) const;
+    [[nodiscard]] Result result(
+        std::string workload, std::string backend, nlohmann::json params, std::string unit
+    ) const;
 };
 
 [[nodiscard]] double median(std::vector<double> values);

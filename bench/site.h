@@ -1,9 +1,8 @@
 // Where a benchmark runs: one backend, a fresh store, bare SQL beside it.
 #pragma once
 
-#include <pawl/pawl.h>
-
 #include <memory>
+#include <pawl/pawl.h>
 #include <string>
 
 namespace bench {

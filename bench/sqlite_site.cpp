@@ -1,15 +1,14 @@
-#include "site.h"
-
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include <sqlite3.h>
+
+#include "site.h"
 
 namespace bench {
 
@@ -34,10 +33,14 @@ struct Bare {
         if (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_ROW)
             throw std::runtime_error(sqlite3_errmsg(db));
     }
-    void run(const std::string& sql) const { check(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr)); }
+    void run(const std::string& sql) const {
+        check(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr));
+    }
     sqlite3_stmt* prepare(const std::string& sql) {
         sqlite3_stmt* statement = nullptr;
-        check(sqlite3_prepare_v3(db, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
+        check(
+            sqlite3_prepare_v3(db, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr)
+        );
         statements.push_back(statement);
         return statement;
     }
@@ -54,7 +57,8 @@ class SqliteSite final : public Site {
 public:
     explicit SqliteSite(const std::string& name) {
         const char* dir = std::getenv("PAWL_BENCH_SQLITE_DIR");
-        if (dir == nullptr) throw std::runtime_error("PAWL_BENCH_SQLITE_DIR is not set: use ./dev bench");
+        if (dir == nullptr)
+            throw std::runtime_error("PAWL_BENCH_SQLITE_DIR is not set: use ./dev bench");
         file_ = fmt::format("{}/{}.db", dir, name);
         remove();
         store_ = std::make_unique<pawl::Store>(pawl::connect("sqlite:" + file_));
@@ -69,17 +73,22 @@ public:
 
     std::string backend() const override { return "sqlite"; }
 
-    void fill_ready(const std::string& queue, int count) override { fill(queue, count, "'ready', 0"); }
+    void fill_ready(const std::string& queue, int count) override {
+        fill(queue, count, "'ready', 0");
+    }
     void fill_waiting(const std::string& queue, int count) override {
         fill(queue, count, "'waiting', 4000000000000000 + n");
     }
     void fill_archive(const std::string& queue, int count) override {
         bare_->run(fmt::format(
             "with recursive g(n) as (select 1 union all select n + 1 from g where n < {1}) "
-            "insert into pawl_archive (message_id, queue_id, priority, delivery, strikes, attempts, dead, "
-            "enqueued_at, archived_at, payload) select -n, (select queue_id from pawl_queues where name = '{0}'), "
+            "insert into pawl_archive (message_id, queue_id, priority, delivery, strikes, "
+            "attempts, dead, "
+            "enqueued_at, archived_at, payload) select -n, (select queue_id from pawl_queues where "
+            "name = '{0}'), "
             "0, 1, 1, 0, 0, 0, 0, '{{\"n\":1}}' from g",
-            queue, count
+            queue,
+            count
         ));
     }
     void tidy() override { bare_->run("pragma wal_checkpoint(truncate)"); }
@@ -100,9 +109,13 @@ private:
     void fill(const std::string& queue, int count, std::string_view state) {
         bare_->run(fmt::format(
             "with recursive g(n) as (select 1 union all select n + 1 from g where n < {2}) "
-            "insert into pawl_messages (queue_id, priority, state, visible_at, enqueued_at, payload) "
-            "select (select queue_id from pawl_queues where name = '{0}'), 0, {1}, 0, '{{\"n\":1}}' from g",
-            queue, state, count
+            "insert into pawl_messages (queue_id, priority, state, visible_at, enqueued_at, "
+            "payload) "
+            "select (select queue_id from pawl_queues where name = '{0}'), 0, {1}, 0, "
+            "'{{\"n\":1}}' from g",
+            queue,
+            state,
+            count
         ));
     }
 
@@ -110,10 +123,14 @@ private:
         auto* begin = bare.prepare("begin immediate");
         auto* commit = bare.prepare("commit");
         auto* claim = bare.prepare(fmt::format(
-            "update pawl_messages set state = 'leased', delivery = delivery + 1, strikes = strikes + 1, "
-            "visible_at = ?1 where message_id in (select message_id from pawl_messages where queue_id = {} "
-            "and state = 'ready' order by priority desc, message_id limit {}) returning message_id, delivery, payload",
-            queue_id, batch
+            "update pawl_messages set state = 'leased', delivery = delivery + 1, strikes = strikes "
+            "+ 1, "
+            "visible_at = ?1 where message_id in (select message_id from pawl_messages where "
+            "queue_id = {} "
+            "and state = 'ready' order by priority desc, message_id limit {}) returning "
+            "message_id, delivery, payload",
+            queue_id,
+            batch
         ));
         auto* done = bare.prepare("delete from pawl_messages where message_id = ?1");
         std::vector<sqlite3_int64> ids;
@@ -144,6 +161,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Site> sqlite_site(const std::string& name) { return std::make_unique<SqliteSite>(name); }
+std::unique_ptr<Site> sqlite_site(const std::string& name) {
+    return std::make_unique<SqliteSite>(name);
+}
 
 }  // namespace bench

@@ -1,9 +1,8 @@
-// A message that exists exactly when your own transaction commits: no order without its mail, no mail
-// without its order.
-#include <pawl/pawl.h>
-
+// A message that exists exactly when your own transaction commits: no order without its mail, no
+// mail without its order.
 #include <cstdio>
 #include <filesystem>
+#include <pawl/pawl.h>
 
 #include <sqlite3.h>
 

@@ -1,10 +1,11 @@
 // Without a worker: take messages, extend, settle. Every outcome is a value, not an exception.
+#include <cstdio>
 #include <pawl/pawl.h>
 
-#include <cstdio>
-
 namespace {
-const char* text(pawl::Outcome outcome) { return outcome == pawl::Outcome::done ? "done" : "lease_lost"; }
+const char* text(pawl::Outcome outcome) {
+    return outcome == pawl::Outcome::done ? "done" : "lease_lost";
+}
 }  // namespace
 
 int main() {

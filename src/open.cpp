@@ -1,9 +1,9 @@
 // The composition root: the only file that knows every backend.
+#include <fmt/format.h>
+
 #include "model/check.h"
 #include "store/backend.h"
 #include "store/url.h"
-
-#include <fmt/format.h>
 
 #ifdef PAWL_WITH_POSTGRES
 #include "postgres/open_postgres.h"
@@ -23,9 +23,12 @@ namespace {
     );
 }
 
-[[noreturn]] void refuse_value(std::string_view parameter, std::string_view value, std::string_view known) {
+[[noreturn]] void refuse_value(
+    std::string_view parameter, std::string_view value, std::string_view known
+) {
     throw Error(
-        ErrorCode::invalid_url, fmt::format("parameter {}={} is unknown: use {}", parameter, value, known)
+        ErrorCode::invalid_url,
+        fmt::format("parameter {}={} is unknown: use {}", parameter, value, known)
     );
 }
 
@@ -34,7 +37,8 @@ std::shared_ptr<store::Backend> open_postgres_url(store::Url& url, ConnectOption
     postgres::PostgresTarget target;
     if (const auto schema = url.take("schema")) target.schema = *schema;
     model::check_schema_name(target.schema);
-    target.max_connections = url.take_number("max_connections", 3, 1000).value_or(target.max_connections);
+    target.max_connections =
+        url.take_number("max_connections", 3, 1000).value_or(target.max_connections);
     if (const auto pooler = url.take("pooler")) {
         if (*pooler == "transaction") {
             target.pooler = postgres::Pooler::transaction;
@@ -57,7 +61,9 @@ std::shared_ptr<store::Backend> open_sqlite_url(store::Url& url, ConnectOptions 
     sqlite::SqliteTarget target;
     target.path = url.rest().starts_with("//") ? url.rest().substr(2) : url.rest();
     if (target.path.empty())
-        throw Error(ErrorCode::invalid_url, "the URL names no file: use sqlite:file.db or sqlite::memory:");
+        throw Error(
+            ErrorCode::invalid_url, "the URL names no file: use sqlite:file.db or sqlite::memory:"
+        );
     if (const auto synchronous = url.take("synchronous")) {
         if (*synchronous == "normal") {
             target.synchronous = sqlite::SqliteTarget::Synchronous::normal;
@@ -67,10 +73,12 @@ std::shared_ptr<store::Backend> open_sqlite_url(store::Url& url, ConnectOptions 
     }
     if (const auto timeout = url.take_number("busy_timeout", 0, 3'600'000))
         target.busy_timeout = Duration(*timeout);
-    target.max_connections = url.take_number("max_connections", 1, 1000).value_or(target.max_connections);
+    target.max_connections =
+        url.take_number("max_connections", 1, 1000).value_or(target.max_connections);
     if (url.take("schema")) {
         throw Error(
-            ErrorCode::invalid_url, "SQLite stores have no schema parameter: use a file for each tenant"
+            ErrorCode::invalid_url,
+            "SQLite stores have no schema parameter: use a file for each tenant"
         );
     }
     url.refuse_unknown();
@@ -85,20 +93,25 @@ std::shared_ptr<store::Backend> open_sqlite_url(store::Url& url, ConnectOptions 
 
 Store connect(const std::string& text, ConnectOptions options) {
     if (options.lease <= Duration::zero() || options.heartbeat <= Duration::zero())
-        throw Error(ErrorCode::invalid_argument, "ConnectOptions: lease and heartbeat must be above 0");
+        throw Error(
+            ErrorCode::invalid_argument, "ConnectOptions: lease and heartbeat must be above 0"
+        );
     if (options.heartbeat * 2 > options.lease) {
         throw Error(
-            ErrorCode::invalid_argument, "ConnectOptions: heartbeat must be at most half of the lease"
+            ErrorCode::invalid_argument,
+            "ConnectOptions: heartbeat must be at most half of the lease"
         );
     }
     store::Url url(text);
     if (url.scheme() == "sqlite") return Store(open_sqlite_url(url, std::move(options)));
-    if ((url.scheme() == "postgresql" || url.scheme() == "postgres") && url.rest().starts_with("//"))
+    if ((url.scheme() == "postgresql" || url.scheme() == "postgres") &&
+        url.rest().starts_with("//"))
         return Store(open_postgres_url(url, std::move(options)));
     throw Error(
         ErrorCode::invalid_url,
         fmt::format(
-            "'{}' is not a store's URL: use sqlite:file.db, sqlite::memory: or postgresql://host/db",
+            "'{}' is not a store's URL: use sqlite:file.db, sqlite::memory: or "
+            "postgresql://host/db",
             store::redacted(text)
         )
     );

@@ -1,39 +1,40 @@
-// Everything pawl throws is a pawl::Error; what handlers throw to tell pawl what to do stands below.
+// Everything pawl throws is a pawl::Error; what handlers throw to tell pawl what to do stands
+// below.
 #pragma once
 
-#include <pawl/types.h>
-
 #include <optional>
+#include <pawl/types.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace pawl {
 
-/// Stable names (see docs/errors.md): code that reacts to an error asks for these, never for the text.
+/// Stable names (see docs/errors.md): code that reacts to an error asks for these, never for the
+/// text.
 enum class ErrorCode {
-    invalid_argument,      ///< a value that can never work: the message names it
-    invalid_url,           ///< not a URL that connect() understands
-    invalid_schema_name,   ///< the `schema` parameter is not a plain identifier
-    backend_missing,       ///< this build has no support for that kind of database
-    connection_failed,     ///< the database cannot be reached or opened, or went away
-    timeout,               ///< no answer within the time given
-    busy,                  ///< another process held the write lock for longer than busy_timeout
-    pooler_detected,       ///< a pooler in transaction mode: add pooler=transaction to the URL
-    not_installed,         ///< no pawl schema there: call install()
-    schema_too_new,        ///< written by a newer pawl: upgrade this program
-    schema_too_old,        ///< written by an older pawl: call install()
-    test_clock,            ///< the store's clock is replaced, and a worker was not told to accept it
+    invalid_argument,     ///< a value that can never work: the message names it
+    invalid_url,          ///< not a URL that connect() understands
+    invalid_schema_name,  ///< the `schema` parameter is not a plain identifier
+    backend_missing,      ///< this build has no support for that kind of database
+    connection_failed,    ///< the database cannot be reached or opened, or went away
+    timeout,              ///< no answer within the time given
+    busy,                 ///< another process held the write lock for longer than busy_timeout
+    pooler_detected,      ///< a pooler in transaction mode: add pooler=transaction to the URL
+    not_installed,        ///< no pawl schema there: call install()
+    schema_too_new,       ///< written by a newer pawl: upgrade this program
+    schema_too_old,       ///< written by an older pawl: call install()
+    test_clock,           ///< the store's clock is replaced, and a worker was not told to accept it
     queue_not_found,
     queue_not_empty,
     message_not_found,
     worker_not_found,
-    invalid_transition,    ///< the worker's state does not allow that
-    invalid_payload,       ///< not valid JSON
-    payload_too_large,     ///< above ConnectOptions::max_payload_bytes
-    wrong_transaction,     ///< a connection of another kind of database, or with no open transaction
-    serialization_error,   ///< JSON that does not decode into the type asked for
-    database_error,        ///< the database refused a statement: the message carries its words
+    invalid_transition,   ///< the worker's state does not allow that
+    invalid_payload,      ///< not valid JSON
+    payload_too_large,    ///< above ConnectOptions::max_payload_bytes
+    wrong_transaction,    ///< a connection of another kind of database, or with no open transaction
+    serialization_error,  ///< JSON that does not decode into the type asked for
+    database_error,       ///< the database refused a statement: the message carries its words
 };
 
 [[nodiscard]] std::string_view to_string(ErrorCode code);

@@ -1,11 +1,9 @@
 // Opt-in: typed payloads through nlohmann::json.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <pawl/error.h>
 #include <pawl/types.h>
-
-#include <nlohmann/json.hpp>
-
 #include <string>
 
 namespace pawl {

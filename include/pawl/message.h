@@ -1,9 +1,8 @@
 // A message: what stands in a queue, and what is left of it in the archive.
 #pragma once
 
-#include <pawl/types.h>
-
 #include <optional>
+#include <pawl/types.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +22,9 @@ struct Message {
     int priority = 0;
     MessageState state = MessageState::ready;
     Timestamp enqueued_at;
-    Timestamp visible_at;     ///< when it can be handed out (again); for a leased one, the lease's end
-    WorkerId worker;          ///< the holder, where it is a registered worker
-    std::string last_error;   ///< of the last failed attempt
+    Timestamp visible_at;  ///< when it can be handed out (again); for a leased one, the lease's end
+    WorkerId worker;       ///< the holder, where it is a registered worker
+    std::string last_error;  ///< of the last failed attempt
     Json payload;
 
     [[nodiscard]] Lease lease() const { return {id, delivery}; }
@@ -53,9 +52,9 @@ struct ArchivedMessage {
 };
 
 struct EnqueueOptions {
-    int priority = 0;                ///< higher first; equal ones in order of arrival
-    Duration delay{0};               ///< from the database's now
-    std::optional<Timestamp> at;     ///< a time instead of a delay; the past means now
+    int priority = 0;             ///< higher first; equal ones in order of arrival
+    Duration delay{0};            ///< from the database's now
+    std::optional<Timestamp> at;  ///< a time instead of a delay; the past means now
 };
 
 /// One element of a batch.

@@ -1,12 +1,12 @@
-// A queue: enqueue, dequeue, settle, look, administer. A Queue is a cheap handle; making one does no I/O.
+// A queue: enqueue, dequeue, settle, look, administer. A Queue is a cheap handle; making one does
+// no I/O.
 #pragma once
-
-#include <pawl/message.h>
-#include <pawl/stats.h>
-#include <pawl/transaction.h>
 
 #include <memory>
 #include <optional>
+#include <pawl/message.h>
+#include <pawl/stats.h>
+#include <pawl/transaction.h>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -20,11 +20,11 @@ class Backend;
 
 /// Only what is given is changed; create_queue() on an existing queue keeps the rest.
 struct QueueOptions {
-    std::optional<bool> keep_archive;               ///< default true: settled messages stay readable
-    std::optional<Duration> lease;                  ///< default: the store's (30 s)
-    std::optional<int> max_strikes;                 ///< default 5: hand-outs without any report
-    std::optional<int> max_attempts;                ///< default 25: failed executions; 0 = no limit
-    std::optional<std::string> dead_letter_queue;   ///< default: the archive; "" goes back to it
+    std::optional<bool> keep_archive;              ///< default true: settled messages stay readable
+    std::optional<Duration> lease;                 ///< default: the store's (30 s)
+    std::optional<int> max_strikes;                ///< default 5: hand-outs without any report
+    std::optional<int> max_attempts;               ///< default 25: failed executions; 0 = no limit
+    std::optional<std::string> dead_letter_queue;  ///< default: the archive; "" goes back to it
 };
 
 /// A queue's settings as they are stored.
@@ -53,8 +53,9 @@ public:
     MessageId enqueue(const Json& payload, const EnqueueOptions& options = {}) const;
     /// A typed value, through <pawl/json.h>.
     template <class T>
-        requires(!std::is_convertible_v<const T&, std::span<const NewMessage>>)
-    MessageId enqueue(const T& value, const EnqueueOptions& options = {}) const {
+    requires(!std::is_convertible_v<const T&, std::span<const NewMessage>>) MessageId
+        enqueue(const T& value, const EnqueueOptions& options = {})
+    const {
         static_assert(
             !std::is_convertible_v<T, const char*>,
             "JSON text goes in as pawl::Json{...}; a JSON string as std::string"
@@ -69,9 +70,8 @@ public:
     MessageId enqueue_in(
         Transaction transaction, const Json& payload, const EnqueueOptions& options = {}
     ) const;
-    std::vector<MessageId> enqueue_in(
-        Transaction transaction, std::span<const NewMessage> messages
-    ) const;
+    std::vector<MessageId> enqueue_in(Transaction transaction, std::span<const NewMessage> messages)
+        const;
 
     // --- dequeue and settle --------------------------------------------------------------------
     /// Highest priority first, then order of arrival. Each message is yours until its visible_at;
@@ -80,8 +80,9 @@ public:
     [[nodiscard]] std::vector<Message> dequeue(const DequeueOptions& options = {}) const;
 
     /// One outcome per lease, in the order given. Durable on return.
-    std::vector<Outcome> archive(std::span<const Lease> leases) const;  ///< deletes where none is kept
-    std::vector<Outcome> remove(std::span<const Lease> leases) const;   ///< leaves no trace
+    std::vector<Outcome> archive(std::span<const Lease> leases
+    ) const;  ///< deletes where none is kept
+    std::vector<Outcome> remove(std::span<const Lease> leases) const;  ///< leaves no trace
     std::vector<Outcome> release(std::span<const Lease> leases, Duration delay = {}) const;
     std::vector<Outcome> extend(std::span<const Lease> leases, Duration lease) const;
     /// A recorded failure: attempts + 1 and back after `delay`; a dead letter at max_attempts.
@@ -105,10 +106,11 @@ public:
     ) const;
 
     // --- administration ------------------------------------------------------------------------
-    void pause() const;   ///< enqueue goes on, dequeue returns nothing
+    void pause() const;  ///< enqueue goes on, dequeue returns nothing
     void resume() const;
     std::int64_t purge() const;  ///< deletes every live message, leased ones too; returns how many
-    /// Puts an archived message back with its id; deliveries go on counting. Throws message_not_found.
+    /// Puts an archived message back with its id; deliveries go on counting. Throws
+    /// message_not_found.
     void replay(MessageId id) const;
     std::int64_t replay_dead() const;
     std::int64_t purge_archive(ArchiveFilter filter = ArchiveFilter::all) const;

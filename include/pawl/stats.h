@@ -2,10 +2,9 @@
 // call them in a tight loop on a store with millions of them.
 #pragma once
 
-#include <pawl/types.h>
-
 #include <cstdint>
 #include <optional>
+#include <pawl/types.h>
 #include <string>
 
 namespace pawl {

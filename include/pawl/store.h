@@ -1,14 +1,13 @@
 // The store: one SQLite file or one schema of a PostgreSQL database, with everything pawl keeps.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <pawl/error.h>
 #include <pawl/queue.h>
 #include <pawl/stats.h>
 #include <pawl/worker_info.h>
-
-#include <cstddef>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,19 +22,19 @@ using LogHook = std::function<void(LogLevel, std::string_view message)>;
 void log_to_stderr(LogLevel level, std::string_view message);
 
 struct ConnectOptions {
-    Duration lease = 30s;              ///< for queues and workers that name none
-    Duration heartbeat = 10s;          ///< how often a worker extends what it holds
-    Duration connect_timeout = 10s;    ///< for the first connection; also the server's first answer
-    Duration retry_timeout = 30s;      ///< how long a call keeps trying while the database is away
+    Duration lease = 30s;            ///< for queues and workers that name none
+    Duration heartbeat = 10s;        ///< how often a worker extends what it holds
+    Duration connect_timeout = 10s;  ///< for the first connection; also the server's first answer
+    Duration retry_timeout = 30s;    ///< how long a call keeps trying while the database is away
     std::size_t max_payload_bytes = 1024 * 1024;
-    LogHook log = log_to_stderr;       ///< nullptr: silence
-    bool accept_test_clock = false;    ///< lets workers run on a clock that a test has replaced
+    LogHook log = log_to_stderr;     ///< nullptr: silence
+    bool accept_test_clock = false;  ///< lets workers run on a clock that a test has replaced
 };
 
 /// What verify() found. Empty means: exactly what install() made.
 struct SchemaReport {
-    int version = 0;                     ///< of the database; 0: not installed
-    std::vector<std::string> problems;   ///< "index messages_ready is missing", ...
+    int version = 0;                    ///< of the database; 0: not installed
+    std::vector<std::string> problems;  ///< "index messages_ready is missing", ...
     [[nodiscard]] bool ok() const { return problems.empty(); }
 };
 
@@ -80,8 +79,8 @@ private:
 /// Opens a store:
 ///   sqlite:path/to/file.db   sqlite::memory:   postgresql://user@host/db   postgres://...
 /// Parameters: schema (PostgreSQL, default pawl), synchronous (SQLite: full, normal), busy_timeout
-/// (SQLite, milliseconds), max_connections, pooler=transaction (PostgreSQL behind PgBouncer); others
-/// go to libpq. The first connection is made here, so that a wrong address fails at once.
+/// (SQLite, milliseconds), max_connections, pooler=transaction (PostgreSQL behind PgBouncer);
+/// others go to libpq. The first connection is made here, so that a wrong address fails at once.
 [[nodiscard]] Store connect(const std::string& url, ConnectOptions options = {});
 
 }  // namespace pawl

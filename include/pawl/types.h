@@ -48,7 +48,8 @@ struct Lease {
 /// What became of one settled message. Neither is an error: both happen in a healthy system.
 enum class Outcome {
     done,        ///< recorded, and durable
-    lease_lost,  ///< the message was handed out again, settled or deleted in the meantime: nothing changed
+    lease_lost,  ///< the message was handed out again, settled or deleted in the meantime: nothing
+                 ///< changed
 };
 
 /// JSON text, passed through unparsed. `Json{R"({"to":"ada"})"}` is an object; a typed value gets

@@ -1,12 +1,11 @@
 // A worker: threads that take messages from queues, run handlers, and report.
 #pragma once
 
-#include <pawl/store.h>
-
 #include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <pawl/store.h>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -44,7 +43,7 @@ using Handler = std::function<void(HandlerContext&)>;
 
 /// What stop() could not finish.
 struct StopReport {
-    int stuck = 0;        ///< handlers still running when the deadline came; their threads end later
+    int stuck = 0;  ///< handlers still running when the deadline came; their threads end later
     int handed_back = 0;  ///< messages given back unstarted
 };
 
@@ -57,13 +56,14 @@ public:
 
     [[nodiscard]] WorkerId id() const;
     [[nodiscard]] WorkerStatus status() const;
-    void start();           ///< returns at once
-    void poll_forever();    ///< start(), then returns after stop(), interrupt() or a handled signal
-    int poll_once();        ///< claims what is there now, runs it, reports it; returns how many
-    /// Claims no more, waits for the handlers, gives the rest back. Idempotent; legal before start().
+    void start();         ///< returns at once
+    void poll_forever();  ///< start(), then returns after stop(), interrupt() or a handled signal
+    int poll_once();      ///< claims what is there now, runs it, reports it; returns how many
+    /// Claims no more, waits for the handlers, gives the rest back. Idempotent; legal before
+    /// start().
     StopReport stop(Duration deadline = 10s);
-    void interrupt();       ///< ends the polling; poll_forever() returns after a drain
-    void suspend();         ///< claims nothing until resume()
+    void interrupt();  ///< ends the polling; poll_forever() returns after a drain
+    void suspend();    ///< claims nothing until resume()
     void resume();
     /// SIGINT and SIGTERM end poll_forever() with a drain. Opt-in; one worker per process.
     void handle_signals();
@@ -96,8 +96,8 @@ public:
     explicit WorkerBuilder(std::string name) { options_.name = std::move(name); }
 
     /// A handler that returns archives the message (deletes it where the queue keeps no archive);
-    /// one that throws gives it back with backoff. It takes (const Message&), (HandlerContext&), or,
-    /// with <pawl/json.h>, (const T&): a payload that is no T makes a dead letter.
+    /// one that throws gives it back with backoff. It takes (const Message&), (HandlerContext&),
+    /// or, with <pawl/json.h>, (const T&): a payload that is no T makes a dead letter.
     template <class F>
     WorkerBuilder& on_message(std::string queue, F handler) {
         return add(std::move(queue), 1, wrap_single(std::move(handler)));
@@ -110,7 +110,8 @@ public:
             return add(std::move(queue), batch_size, std::move(handler));
         } else {
             return add(
-                std::move(queue), batch_size,
+                std::move(queue),
+                batch_size,
                 [handler = std::move(handler)](HandlerContext& context) mutable {
                     handler(context.messages());
                 }
@@ -142,7 +143,8 @@ private:
     template <class F>
     static Handler wrap_single(F handler) {
         if constexpr (std::invocable<F&, const Message&>) {
-            return [handler = std::move(handler)](HandlerContext& c) mutable { handler(c.message()); };
+            return
+                [handler = std::move(handler)](HandlerContext& c) mutable { handler(c.message()); };
         } else if constexpr (std::invocable<F&, HandlerContext&>) {
             return std::move(handler);
         } else if constexpr (std::is_pointer_v<F>) {
@@ -175,6 +177,8 @@ private:
     WorkerOptions options_;
 };
 
-[[nodiscard]] inline WorkerBuilder worker(std::string name) { return WorkerBuilder(std::move(name)); }
+[[nodiscard]] inline WorkerBuilder worker(std::string name) {
+    return WorkerBuilder(std::move(name));
+}
 
 }  // namespace pawl

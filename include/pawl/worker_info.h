@@ -2,7 +2,6 @@
 #pragma once
 
 #include <pawl/types.h>
-
 #include <string>
 #include <string_view>
 #include <vector>

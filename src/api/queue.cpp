@@ -1,12 +1,10 @@
+#include <chrono>
+#include <fmt/format.h>
+#include <pawl/queue.h>
+
 #include "model/check.h"
 #include "store/backend.h"
 #include "store/retry.h"
-
-#include <pawl/queue.h>
-
-#include <fmt/format.h>
-
-#include <chrono>
 
 namespace pawl {
 
@@ -34,7 +32,10 @@ void check_batch(std::span<const NewMessage> messages, std::size_t max_payload_b
 }
 
 std::vector<Write> to_writes(
-    std::span<const Lease> leases, WriteKind kind, Duration delay = {}, const std::string& reason = {}
+    std::span<const Lease> leases,
+    WriteKind kind,
+    Duration delay = {},
+    const std::string& reason = {}
 ) {
     std::vector<Write> writes;
     writes.reserve(leases.size());
@@ -42,7 +43,9 @@ std::vector<Write> to_writes(
     return writes;
 }
 
-std::span<const Lease> one(const Lease& lease) { return {&lease, 1}; }
+std::span<const Lease> one(const Lease& lease) {
+    return {&lease, 1};
+}
 
 }  // namespace
 
@@ -95,10 +98,14 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
             for (Message& message : claim.messages) message.queue = name_;
             return std::move(claim.messages);
         }
-        auto until = std::min(deadline, Clock::now() + (backend_->hears_others() ? poll_hearing : poll_deaf));
+        auto until = std::min(
+            deadline, Clock::now() + (backend_->hears_others() ? poll_hearing : poll_deaf)
+        );
         if (claim.next_due) {
             until = std::min(
-                until, Clock::now() + std::max(*claim.next_due - claim.now, std::chrono::microseconds(1000))
+                until,
+                Clock::now() +
+                    std::max(*claim.next_due - claim.now, std::chrono::microseconds(1000))
             );
         }
         backend_->wake_hub().wait(ticket, request.queues, until, {});
@@ -127,11 +134,17 @@ std::vector<Outcome> Queue::fail(
     std::span<const Lease> leases, const std::string& error, Duration delay
 ) const {
     model::check_delay("delay", delay);
-    return store::settle(*backend_, to_writes(leases, WriteKind::fail, delay, model::storable_text(error)));
+    return store::settle(
+        *backend_, to_writes(leases, WriteKind::fail, delay, model::storable_text(error))
+    );
 }
 
-Outcome Queue::archive(const Message& message) const { return archive(one(message.lease())).front(); }
-Outcome Queue::remove(const Message& message) const { return remove(one(message.lease())).front(); }
+Outcome Queue::archive(const Message& message) const {
+    return archive(one(message.lease())).front();
+}
+Outcome Queue::remove(const Message& message) const {
+    return remove(one(message.lease())).front();
+}
 Outcome Queue::release(const Message& message, Duration delay) const {
     return release(one(message.lease()), delay).front();
 }

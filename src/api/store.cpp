@@ -1,11 +1,10 @@
-#include "model/check.h"
-#include "store/backend.h"
-#include "store/retry.h"
-
+#include <fmt/format.h>
 #include <pawl/store.h>
 #include <pawl/testing.h>
 
-#include <fmt/format.h>
+#include "model/check.h"
+#include "store/backend.h"
+#include "store/retry.h"
 
 namespace pawl {
 
@@ -28,7 +27,9 @@ Queue Store::create_queue(const std::string& name, const QueueOptions& options) 
     return queue(name);
 }
 
-Queue Store::queue(std::string name) const { return {backend_, std::move(name)}; }
+Queue Store::queue(std::string name) const {
+    return {backend_, std::move(name)};
+}
 
 std::vector<QueueInfo> Store::queues() const {
     return retrying(*backend_, [&] { return backend_->queues(); });
@@ -71,13 +72,17 @@ Timestamp Store::now() const {
 
 namespace testing {
 
-void set_clock(const Store& store, Timestamp now) { store.backend()->set_test_clock(now); }
+void set_clock(const Store& store, Timestamp now) {
+    store.backend()->set_test_clock(now);
+}
 
 void advance_clock(const Store& store, Duration by) {
     store.backend()->set_test_clock(store.now() + by);
 }
 
-void restore_clock(const Store& store) { store.backend()->set_test_clock(std::nullopt); }
+void restore_clock(const Store& store) {
+    store.backend()->set_test_clock(std::nullopt);
+}
 
 }  // namespace testing
 }  // namespace pawl

@@ -1,11 +1,10 @@
+#include <fmt/format.h>
 #include <pawl/worker.h>
 
 #include "model/check.h"
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
 #include "runtime/worker_runtime.h"
-
-#include <fmt/format.h>
 
 namespace pawl {
 
@@ -28,9 +27,13 @@ void decide(runtime::Executing& executing, const Message& message, Write decisio
 
 }  // namespace
 
-std::span<const Message> HandlerContext::messages() const { return executing_.messages; }
+std::span<const Message> HandlerContext::messages() const {
+    return executing_.messages;
+}
 
-std::stop_token HandlerContext::stop_token() const { return executing_.stop.get_token(); }
+std::stop_token HandlerContext::stop_token() const {
+    return executing_.stop.get_token();
+}
 
 bool HandlerContext::lease_lost(const Message& message) const {
     return executing_.leases->lost(message.lease());
@@ -41,7 +44,9 @@ void HandlerContext::release(const Message& message, Duration delay) {
 }
 
 void HandlerContext::fail(const Message& message, const std::string& error) {
-    decide(executing_, message, {WriteKind::fail, message.lease(), {}, model::storable_text(error)});
+    decide(
+        executing_, message, {WriteKind::fail, message.lease(), {}, model::storable_text(error)}
+    );
 }
 
 Worker WorkerBuilder::create(const Store& store) const {
@@ -53,15 +58,35 @@ Worker::Worker(Worker&&) noexcept = default;
 Worker& Worker::operator=(Worker&&) noexcept = default;
 Worker::~Worker() = default;
 
-WorkerId Worker::id() const { return runtime_->id(); }
-WorkerStatus Worker::status() const { return runtime_->status(); }
-void Worker::start() { runtime_->start(); }
-void Worker::poll_forever() { runtime_->poll_forever(); }
-int Worker::poll_once() { return runtime_->poll_once(); }
-StopReport Worker::stop(Duration deadline) { return runtime_->stop(deadline); }
-void Worker::interrupt() { runtime_->interrupt(); }
-void Worker::suspend() { runtime_->suspend(); }
-void Worker::resume() { runtime_->resume(); }
-void Worker::handle_signals() { runtime_->handle_signals(); }
+WorkerId Worker::id() const {
+    return runtime_->id();
+}
+WorkerStatus Worker::status() const {
+    return runtime_->status();
+}
+void Worker::start() {
+    runtime_->start();
+}
+void Worker::poll_forever() {
+    runtime_->poll_forever();
+}
+int Worker::poll_once() {
+    return runtime_->poll_once();
+}
+StopReport Worker::stop(Duration deadline) {
+    return runtime_->stop(deadline);
+}
+void Worker::interrupt() {
+    runtime_->interrupt();
+}
+void Worker::suspend() {
+    runtime_->suspend();
+}
+void Worker::resume() {
+    runtime_->resume();
+}
+void Worker::handle_signals() {
+    runtime_->handle_signals();
+}
 
 }  // namespace pawl

@@ -6,10 +6,14 @@ namespace pawl {
 
 std::string_view to_string(LogLevel level) {
     switch (level) {
-        case LogLevel::debug: return "debug";
-        case LogLevel::info: return "info";
-        case LogLevel::warning: return "warning";
-        case LogLevel::error: return "error";
+        case LogLevel::debug:
+            return "debug";
+        case LogLevel::info:
+            return "info";
+        case LogLevel::warning:
+            return "warning";
+        case LogLevel::error:
+            return "error";
     }
     return "unknown";
 }
@@ -28,7 +32,8 @@ void Log::write(LogLevel level, std::string_view message) const {
     if (!state_->hook) return;
     try {
         state_->hook(level, message);
-    } catch (...) {  // NOLINT(bugprone-empty-catch): a broken log hook must not break a worker thread
+    } catch (...
+    ) {  // NOLINT(bugprone-empty-catch): a broken log hook must not break a worker thread
     }
 }
 

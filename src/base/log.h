@@ -1,10 +1,9 @@
 // Carries messages to the user's log hook, one call at a time.
 #pragma once
 
-#include <pawl/store.h>
-
 #include <memory>
 #include <mutex>
+#include <pawl/store.h>
 #include <string_view>
 
 namespace pawl::base {

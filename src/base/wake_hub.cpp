@@ -35,8 +35,10 @@ bool WakeHub::woken(Ticket ticket, std::span<const QueueId> queues) const {
 }
 
 bool WakeHub::wait(
-    Ticket ticket, std::span<const QueueId> queues,
-    std::chrono::steady_clock::time_point deadline, const std::stop_token& stop
+    Ticket ticket,
+    std::span<const QueueId> queues,
+    std::chrono::steady_clock::time_point deadline,
+    const std::stop_token& stop
 ) {
     std::unique_lock lock(mutex_);
     return changed_.wait_until(lock, stop, deadline, [&] { return woken(ticket, queues); });

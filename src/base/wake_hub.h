@@ -5,12 +5,11 @@
 // with the ticket; anything that was notified after the ticket ends the wait at once.
 #pragma once
 
-#include <pawl/types.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <pawl/types.h>
 #include <span>
 #include <stop_token>
 #include <unordered_map>
@@ -27,8 +26,10 @@ public:
     // True when one of the queues was notified after the ticket was taken; false at the deadline or
     // when a stop was requested.
     bool wait(
-        Ticket ticket, std::span<const QueueId> queues,
-        std::chrono::steady_clock::time_point deadline, const std::stop_token& stop
+        Ticket ticket,
+        std::span<const QueueId> queues,
+        std::chrono::steady_clock::time_point deadline,
+        const std::stop_token& stop
     );
 
 private:

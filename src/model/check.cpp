@@ -1,11 +1,9 @@
 #include "model/check.h"
 
-#include <pawl/error.h>
-
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
+#include <pawl/error.h>
 
 namespace pawl::model {
 
@@ -16,7 +14,9 @@ constexpr int max_priority = 1'000'000;
 constexpr std::size_t max_reason_bytes = 8 * 1024;
 constexpr Duration max_delay = std::chrono::hours(24 * 366 * 100);
 
-[[noreturn]] void refuse(ErrorCode code, const std::string& message) { throw Error(code, message); }
+[[noreturn]] void refuse(ErrorCode code, const std::string& message) {
+    throw Error(code, message);
+}
 
 bool is_name_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -65,7 +65,8 @@ void check_queue_name(std::string_view name) {
     refuse(
         ErrorCode::invalid_argument,
         fmt::format(
-            "invalid queue name '{}': use 1 to 128 letters, digits, '_', '-', '.', ':', not starting "
+            "invalid queue name '{}': use 1 to 128 letters, digits, '_', '-', '.', ':', not "
+            "starting "
             "with '.'",
             name.substr(0, 200)
         )
@@ -98,7 +99,8 @@ void check_schema_name(std::string_view name) {
     refuse(
         ErrorCode::invalid_schema_name,
         fmt::format(
-            "invalid schema name '{}': use 1 to 48 lower case letters, digits and '_', not starting "
+            "invalid schema name '{}': use 1 to 48 lower case letters, digits and '_', not "
+            "starting "
             "with a digit or 'pg_'",
             name.substr(0, 200)
         )
@@ -117,7 +119,8 @@ std::string storable_text(std::string_view text) {
     std::string kept(text.substr(0, max_reason_bytes));
     std::replace(kept.begin(), kept.end(), '\0', ' ');
     const auto replace = nlohmann::json::error_handler_t::replace;
-    return nlohmann::json::parse(nlohmann::json(kept).dump(-1, ' ', false, replace)).get<std::string>();
+    return nlohmann::json::parse(nlohmann::json(kept).dump(-1, ' ', false, replace))
+        .get<std::string>();
 }
 
 void check_delay(std::string_view what, Duration delay) {
@@ -132,9 +135,11 @@ void check_new_message(const NewMessage& message, std::size_t max_payload_bytes)
         refuse(
             ErrorCode::payload_too_large,
             fmt::format(
-                "the payload has {} bytes, the limit is {}: store large data elsewhere and enqueue a "
+                "the payload has {} bytes, the limit is {}: store large data elsewhere and enqueue "
+                "a "
                 "reference, or raise ConnectOptions::max_payload_bytes",
-                message.payload.text.size(), max_payload_bytes
+                message.payload.text.size(),
+                max_payload_bytes
             )
         );
     }
@@ -151,7 +156,9 @@ void check_new_message(const NewMessage& message, std::size_t max_payload_bytes)
             refuse(ErrorCode::invalid_argument, "give a delay or a time, not both");
         constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
         if (*message.options.at > year_9999 || *message.options.at < Timestamp{})
-            refuse(ErrorCode::invalid_argument, "the time must lie between the years 1970 and 9999");
+            refuse(
+                ErrorCode::invalid_argument, "the time must lie between the years 1970 and 9999"
+            );
     }
 }
 

@@ -2,10 +2,9 @@
 // wrong and how to fix it.
 #pragma once
 
+#include <cstddef>
 #include <pawl/message.h>
 #include <pawl/queue.h>
-
-#include <cstddef>
 #include <string>
 #include <string_view>
 

@@ -2,34 +2,62 @@
 
 namespace pawl {
 
-std::string_view to_string(MessageState state) { return model::name_of(model::message_states, state); }
-std::string_view to_string(WorkerStatus status) { return model::name_of(model::worker_statuses, status); }
-std::string_view to_string(WorkerEvent event) { return model::name_of(model::worker_events, event); }
+std::string_view to_string(MessageState state) {
+    return model::name_of(model::message_states, state);
+}
+std::string_view to_string(WorkerStatus status) {
+    return model::name_of(model::worker_statuses, status);
+}
+std::string_view to_string(WorkerEvent event) {
+    return model::name_of(model::worker_events, event);
+}
 
 std::string_view to_string(ErrorCode code) {
     switch (code) {
-        case ErrorCode::invalid_argument: return "invalid_argument";
-        case ErrorCode::invalid_url: return "invalid_url";
-        case ErrorCode::invalid_schema_name: return "invalid_schema_name";
-        case ErrorCode::backend_missing: return "backend_missing";
-        case ErrorCode::connection_failed: return "connection_failed";
-        case ErrorCode::timeout: return "timeout";
-        case ErrorCode::busy: return "busy";
-        case ErrorCode::pooler_detected: return "pooler_detected";
-        case ErrorCode::not_installed: return "not_installed";
-        case ErrorCode::schema_too_new: return "schema_too_new";
-        case ErrorCode::schema_too_old: return "schema_too_old";
-        case ErrorCode::test_clock: return "test_clock";
-        case ErrorCode::queue_not_found: return "queue_not_found";
-        case ErrorCode::queue_not_empty: return "queue_not_empty";
-        case ErrorCode::message_not_found: return "message_not_found";
-        case ErrorCode::worker_not_found: return "worker_not_found";
-        case ErrorCode::invalid_transition: return "invalid_transition";
-        case ErrorCode::invalid_payload: return "invalid_payload";
-        case ErrorCode::payload_too_large: return "payload_too_large";
-        case ErrorCode::wrong_transaction: return "wrong_transaction";
-        case ErrorCode::serialization_error: return "serialization_error";
-        case ErrorCode::database_error: return "database_error";
+        case ErrorCode::invalid_argument:
+            return "invalid_argument";
+        case ErrorCode::invalid_url:
+            return "invalid_url";
+        case ErrorCode::invalid_schema_name:
+            return "invalid_schema_name";
+        case ErrorCode::backend_missing:
+            return "backend_missing";
+        case ErrorCode::connection_failed:
+            return "connection_failed";
+        case ErrorCode::timeout:
+            return "timeout";
+        case ErrorCode::busy:
+            return "busy";
+        case ErrorCode::pooler_detected:
+            return "pooler_detected";
+        case ErrorCode::not_installed:
+            return "not_installed";
+        case ErrorCode::schema_too_new:
+            return "schema_too_new";
+        case ErrorCode::schema_too_old:
+            return "schema_too_old";
+        case ErrorCode::test_clock:
+            return "test_clock";
+        case ErrorCode::queue_not_found:
+            return "queue_not_found";
+        case ErrorCode::queue_not_empty:
+            return "queue_not_empty";
+        case ErrorCode::message_not_found:
+            return "message_not_found";
+        case ErrorCode::worker_not_found:
+            return "worker_not_found";
+        case ErrorCode::invalid_transition:
+            return "invalid_transition";
+        case ErrorCode::invalid_payload:
+            return "invalid_payload";
+        case ErrorCode::payload_too_large:
+            return "payload_too_large";
+        case ErrorCode::wrong_transaction:
+            return "wrong_transaction";
+        case ErrorCode::serialization_error:
+            return "serialization_error";
+        case ErrorCode::database_error:
+            return "database_error";
     }
     return "unknown";
 }

@@ -1,12 +1,11 @@
 // One table of names per enumeration: the same words in C++, SQL, CLI and docs.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <pawl/error.h>
 #include <pawl/message.h>
 #include <pawl/worker_info.h>
-
-#include <array>
-#include <optional>
 #include <string_view>
 #include <utility>
 

@@ -2,10 +2,9 @@
 // compares the two.
 #pragma once
 
-#include <pawl/worker_info.h>
-
 #include <array>
 #include <optional>
+#include <pawl/worker_info.h>
 
 namespace pawl::model {
 
@@ -31,7 +30,9 @@ inline constexpr std::array worker_transitions{
 };
 
 // nullopt: refused.
-[[nodiscard]] constexpr std::optional<WorkerStatus> next_status(WorkerStatus from, WorkerEvent event) {
+[[nodiscard]] constexpr std::optional<WorkerStatus> next_status(
+    WorkerStatus from, WorkerEvent event
+) {
     for (const auto& transition : worker_transitions) {
         if (transition.from == from && transition.event == event) return transition.to;
     }

@@ -1,12 +1,10 @@
 // Making a connection: within the timeout, and with nothing secret in the errors.
-#include "postgres/connection.h"
-
-#include <fmt/format.h>
-
 #include <array>
 #include <chrono>
-
+#include <fmt/format.h>
 #include <poll.h>
+
+#include "postgres/connection.h"
 
 namespace pawl::postgres {
 
@@ -18,8 +16,15 @@ using Clock = std::chrono::steady_clock;
 // they stand before it.
 PgConnection start(const PostgresTarget& target) {
     const std::array<const char*, 9> keywords{
-        "application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
-        "tcp_user_timeout", "dbname", "client_encoding", nullptr, nullptr};
+        "application_name",
+        "keepalives_idle",
+        "keepalives_interval",
+        "keepalives_count",
+        "tcp_user_timeout",
+        "dbname",
+        "client_encoding",
+        nullptr,
+        nullptr};
     const std::array<const char*, 9> values{
         "pawl", "10", "5", "3", "20000", target.url.c_str(), "UTF8", nullptr, nullptr};
     return PgConnection(PQconnectStartParams(keywords.data(), values.data(), 1));
@@ -30,7 +35,9 @@ std::string where(const PGconn* connection) {
     const char* port = PQport(connection);
     const char* database = PQdb(connection);
     return fmt::format(
-        "PostgreSQL at {}:{}, database '{}'", host == nullptr ? "?" : host, port == nullptr ? "?" : port,
+        "PostgreSQL at {}:{}, database '{}'",
+        host == nullptr ? "?" : host,
+        port == nullptr ? "?" : port,
         database == nullptr ? "?" : database
     );
 }
@@ -46,13 +53,16 @@ void wait_until_connected(PGconn* connection, Duration timeout) {
         if (status == PGRES_POLLING_FAILED) {
             fail(
                 ErrorCode::connection_failed,
-                fmt::format("cannot connect to {}: {}", where(connection), connection_message(connection))
+                fmt::format(
+                    "cannot connect to {}: {}", where(connection), connection_message(connection)
+                )
             );
         }
         const auto left = std::chrono::duration_cast<Duration>(deadline - Clock::now());
         pollfd waiting{
             PQsocket(connection),
-            static_cast<short>(status == PGRES_POLLING_READING ? POLLIN : POLLOUT), 0};
+            static_cast<short>(status == PGRES_POLLING_READING ? POLLIN : POLLOUT),
+            0};
         if (left <= Duration::zero() || poll(&waiting, 1, static_cast<int>(left.count())) == 0) {
             fail(
                 ErrorCode::timeout,
@@ -86,11 +96,17 @@ std::unique_ptr<Connection> Connection::open(const PostgresTarget& target, Durat
     if (PQstatus(connection.get()) == CONNECTION_BAD) {
         fail(
             ErrorCode::connection_failed,
-            fmt::format("cannot connect to {}: {}", where(connection.get()), connection_message(connection.get()))
+            fmt::format(
+                "cannot connect to {}: {}",
+                where(connection.get()),
+                connection_message(connection.get())
+            )
         );
     }
     wait_until_connected(connection.get(), timeout);
-    PQsetNoticeProcessor(connection.get(), [](void*, const char*) {}, nullptr);
+    PQsetNoticeProcessor(
+        connection.get(), [](void*, const char*) {}, nullptr
+    );
     if (target.pooler == Pooler::none) refuse_unexpected_pooler(connection.get());
     return std::unique_ptr<Connection>(new Connection(std::move(connection), target));
 }

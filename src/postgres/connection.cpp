@@ -1,9 +1,7 @@
 #include "postgres/connection.h"
 
-#include <fmt/format.h>
-
 #include <cerrno>
-
+#include <fmt/format.h>
 #include <poll.h>
 
 namespace pawl::postgres {
@@ -13,7 +11,8 @@ namespace {
 constexpr int binary = 1;
 
 void replace_all(std::string& text, std::string_view token, std::string_view value) {
-    for (auto at = text.find(token); at != std::string::npos; at = text.find(token, at + value.size()))
+    for (auto at = text.find(token); at != std::string::npos;
+         at = text.find(token, at + value.size()))
         text.replace(at, token.size(), value);
 }
 
@@ -90,15 +89,25 @@ void Connection::send(std::span<const Call> calls, std::vector<Prepared*>& to_pr
         } else {
             to_prepare.push_back(nullptr);
         }
-        const int ok = use_prepared_
-                           ? PQsendQueryPrepared(
-                                 pg, statement.name.data(), params.count(), params.values(),
-                                 params.lengths(), params.formats(), binary
-                             )
-                           : PQsendQueryParams(
-                                 pg, prepared.text.c_str(), params.count(), nullptr, params.values(),
-                                 params.lengths(), params.formats(), binary
-                             );
+        const int ok = use_prepared_ ? PQsendQueryPrepared(
+                                           pg,
+                                           statement.name.data(),
+                                           params.count(),
+                                           params.values(),
+                                           params.lengths(),
+                                           params.formats(),
+                                           binary
+                                       )
+                                     : PQsendQueryParams(
+                                           pg,
+                                           prepared.text.c_str(),
+                                           params.count(),
+                                           nullptr,
+                                           params.values(),
+                                           params.lengths(),
+                                           params.formats(),
+                                           binary
+                                       );
         if (ok != 1) throw std::exception();
     }
     if (PQpipelineSync(pg) != 1) throw std::exception();
@@ -129,15 +138,20 @@ PgResult Connection::next_result() {
 void Connection::note(PgResult result, std::string_view statement, Answers& out) {
     switch (PQresultStatus(result.get())) {
         case PGRES_TUPLES_OK:
-        case PGRES_COMMAND_OK: out.rows.emplace_back(std::move(result)); return;
-        case PGRES_PIPELINE_ABORTED: return;
+        case PGRES_COMMAND_OK:
+            out.rows.emplace_back(std::move(result));
+            return;
+        case PGRES_PIPELINE_ABORTED:
+            return;
         case PGRES_FATAL_ERROR:
             // Without a SQLSTATE it is libpq that speaks: the connection is gone.
-            if (PQresultErrorField(result.get(), PG_DIAG_SQLSTATE) == nullptr) throw std::exception();
+            if (PQresultErrorField(result.get(), PG_DIAG_SQLSTATE) == nullptr)
+                throw std::exception();
             if (!out.refused) out.refusal = server_error(result.get(), statement);
             out.refused = true;
             return;
-        default: throw std::exception();
+        default:
+            throw std::exception();
     }
 }
 
@@ -167,8 +181,10 @@ void Connection::lost(Access access, bool may_have_happened) {
     Error error(
         ErrorCode::connection_failed,
         fmt::format(
-            "the connection to PostgreSQL at {}:{} was lost: {}", PQhost(connection_.get()),
-            PQport(connection_.get()), connection_message(connection_.get())
+            "the connection to PostgreSQL at {}:{} was lost: {}",
+            PQhost(connection_.get()),
+            PQport(connection_.get()),
+            connection_message(connection_.get())
         )
     );
     error.mark_retryable();

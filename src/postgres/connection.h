@@ -1,19 +1,19 @@
 // One connection. A run() is one pipeline with one Sync: one transaction in one round trip.
 #pragma once
 
-#include "postgres/error.h"
-#include "postgres/handles.h"
-#include "postgres/open_postgres.h"
-#include "postgres/params.h"
-#include "postgres/rows.h"
-#include "store/statement.h"
-
 #include <exception>
 #include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "postgres/error.h"
+#include "postgres/handles.h"
+#include "postgres/open_postgres.h"
+#include "postgres/params.h"
+#include "postgres/rows.h"
+#include "store/statement.h"
 
 namespace pawl::postgres {
 
@@ -49,7 +49,8 @@ public:
     // The text with the schema's name filled in.
     [[nodiscard]] std::string expand(std::string_view text) const;
 
-    bool schema_checked = false;  // the store has seen the right schema version over this connection
+    bool schema_checked =
+        false;  // the store has seen the right schema version over this connection
 
 private:
     Connection(PgConnection connection, const PostgresTarget& target);
@@ -69,7 +70,9 @@ private:
     void flush();
     void wait(short events);
     PgResult next_result();
-    void receive(std::span<const Call> calls, const std::vector<Prepared*>& to_prepare, Answers& out);
+    void receive(
+        std::span<const Call> calls, const std::vector<Prepared*>& to_prepare, Answers& out
+    );
     void note(PgResult result, std::string_view statement, Answers& out);
     [[noreturn]] void lost(Access access, bool may_have_happened);
     std::vector<Rows> attempt(std::span<const Call> calls, Access access);

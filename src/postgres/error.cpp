@@ -1,8 +1,7 @@
 #include "postgres/error.h"
 
-#include <fmt/format.h>
-
 #include <array>
+#include <fmt/format.h>
 #include <utility>
 
 namespace pawl::postgres {
@@ -55,7 +54,8 @@ Error to_error(const ServerError& error, std::string_view schema) {
         return {
             ErrorCode::not_installed,
             fmt::format(
-                "schema '{}' is missing or incomplete ({}): call install() (or run: pawl install)", schema,
+                "schema '{}' is missing or incomplete ({}): call install() (or run: pawl install)",
+                schema,
                 error.message
             )};
     }
@@ -68,10 +68,10 @@ Error to_error(const ServerError& error, std::string_view schema) {
     if (error.sqlstate == "22P02" || error.sqlstate == "22P05" || error.sqlstate == "22021")
         return {ErrorCode::invalid_payload, "the database refused the payload: " + error.message};
     Error mapped(
-        ErrorCode::database_error, fmt::format(
-                                       "PostgreSQL refused '{}': {} [{}]", error.statement,
-                                       error.message, error.sqlstate
-                                   )
+        ErrorCode::database_error,
+        fmt::format(
+            "PostgreSQL refused '{}': {} [{}]", error.statement, error.message, error.sqlstate
+        )
     );
     if (is_conflict(error) || error.sqlstate.starts_with("53") || error.sqlstate == "55P03")
         mapped.mark_retryable();

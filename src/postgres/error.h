@@ -1,12 +1,11 @@
 // Maps what PostgreSQL and libpq say to pawl::Error: the only place that knows SQLSTATEs.
 #pragma once
 
-#include "postgres/handles.h"
-
 #include <pawl/error.h>
-
 #include <string>
 #include <string_view>
+
+#include "postgres/handles.h"
 
 namespace pawl::postgres {
 

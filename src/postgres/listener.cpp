@@ -1,16 +1,14 @@
 #include "postgres/listener.h"
 
-#include "generated/postgres_sql.h"
-
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 #include <cstring>
-
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "generated/postgres_sql.h"
 
 namespace pawl::postgres {
 
@@ -39,7 +37,9 @@ void Listener::work(const std::stop_token& stop) {
             listen(stop);
             pause = 100ms;
         } catch (const std::exception& error) {
-            log_.info(fmt::format("wake-ups are interrupted, workers poll meanwhile: {}", error.what()));
+            log_.info(
+                fmt::format("wake-ups are interrupted, workers poll meanwhile: {}", error.what())
+            );
         }
         pollfd waiting{wake_fd_, POLLIN, 0};
         if (!stop.stop_requested()) poll(&waiting, 1, static_cast<int>(pause.count()));

@@ -2,18 +2,20 @@
 // after each (re)connect it wakes everybody, because notifications may have been missed.
 #pragma once
 
+#include <stop_token>
+#include <thread>
+
 #include "base/log.h"
 #include "base/wake_hub.h"
 #include "postgres/connection.h"
-
-#include <stop_token>
-#include <thread>
 
 namespace pawl::postgres {
 
 class Listener {
 public:
-    Listener(const PostgresTarget& target, Duration connect_timeout, base::WakeHub& hub, base::Log log);
+    Listener(
+        const PostgresTarget& target, Duration connect_timeout, base::WakeHub& hub, base::Log log
+    );
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;

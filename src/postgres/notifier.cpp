@@ -1,8 +1,8 @@
 #include "postgres/notifier.h"
 
-#include "generated/postgres_sql.h"
-
 #include <fmt/format.h>
+
+#include "generated/postgres_sql.h"
 
 namespace pawl::postgres {
 
@@ -52,7 +52,9 @@ void Notifier::send(const std::set<QueueId>& queues) {
         }
         pool_.lend()->run(calls, Access::read);
     } catch (const std::exception& error) {
-        log_.debug(fmt::format("a wake-up was not sent, workers find the work by polling: {}", error.what()));
+        log_.debug(fmt::format(
+            "a wake-up was not sent, workers find the work by polling: {}", error.what()
+        ));
     }
 }
 

@@ -1,14 +1,14 @@
-// Sends NOTIFY after the commit it tells of, never inside: commits with a NOTIFY queue behind one lock
-// of the whole server. What gathers within a few milliseconds goes out as one.
+// Sends NOTIFY after the commit it tells of, never inside: commits with a NOTIFY queue behind one
+// lock of the whole server. What gathers within a few milliseconds goes out as one.
 #pragma once
-
-#include "base/log.h"
-#include "postgres/pool.h"
 
 #include <condition_variable>
 #include <mutex>
 #include <set>
 #include <thread>
+
+#include "base/log.h"
+#include "postgres/pool.h"
 
 namespace pawl::postgres {
 

@@ -1,9 +1,8 @@
 // Opens a PostgreSQL store. No libpq here: the composition root needs none.
 #pragma once
 
-#include <pawl/store.h>
-
 #include <memory>
+#include <pawl/store.h>
 #include <string>
 #include <utility>
 #include <vector>

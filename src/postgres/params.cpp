@@ -32,7 +32,9 @@ std::string& Params::add() {
     return buffers_.emplace_back();
 }
 
-void Params::finish() { lengths_.push_back(static_cast<int>(buffers_.back().size())); }
+void Params::finish() {
+    lengths_.push_back(static_cast<int>(buffers_.back().size()));
+}
 
 Params& Params::null() {
     add();
@@ -65,7 +67,9 @@ Params& Params::text(std::string_view value) {
     return *this;
 }
 
-Params& Params::time(Timestamp value) { return int8(to_postgres_time(value)); }
+Params& Params::time(Timestamp value) {
+    return int8(to_postgres_time(value));
+}
 
 Params& Params::int4_array(std::span<const int> values) {
     std::string& out = add();

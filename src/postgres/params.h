@@ -1,10 +1,9 @@
-// Statement parameters in PostgreSQL's binary format. The statements cast every parameter, so no type
-// ids are sent.
+// Statement parameters in PostgreSQL's binary format. The statements cast every parameter, so no
+// type ids are sent.
 #pragma once
 
-#include <pawl/types.h>
-
 #include <optional>
+#include <pawl/types.h>
 #include <span>
 #include <string>
 #include <string_view>

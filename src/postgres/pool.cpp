@@ -27,7 +27,8 @@ void Pool::give_back(std::unique_ptr<Connection> connection) {
         ++free_slots_;
         if (connection && !connection->broken()) idle_.push_back(std::move(connection));
         // One broken connection mostly means that the server went away: the idle ones are as old.
-        else if (connection) idle_.clear();
+        else if (connection)
+            idle_.clear();
     }
     freed_.notify_one();
 }

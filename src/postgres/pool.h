@@ -1,12 +1,12 @@
 // A few connections, opened when needed, lent one call at a time. Broken ones are replaced.
 #pragma once
 
-#include "postgres/connection.h"
-
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#include "postgres/connection.h"
 
 namespace pawl::postgres {
 
@@ -23,7 +23,8 @@ public:
             if (pool_ != nullptr) pool_->give_back(std::move(connection_));
         }
         Lent(Lent&& other) noexcept
-            : pool_(std::exchange(other.pool_, nullptr)), connection_(std::move(other.connection_)) {}
+            : pool_(std::exchange(other.pool_, nullptr)),
+              connection_(std::move(other.connection_)) {}
         Lent& operator=(Lent&&) = delete;
         Connection* operator->() const { return connection_.get(); }
         Connection& operator*() const { return *connection_; }

@@ -1,8 +1,8 @@
 #include "postgres/postgres_store.h"
 
-#include "generated/postgres_sql.h"
-
 #include <algorithm>
+
+#include "generated/postgres_sql.h"
 
 namespace pawl::postgres {
 
@@ -14,7 +14,11 @@ constexpr int own_connections = 2;
 PostgresStore::PostgresStore(PostgresTarget target, ConnectOptions options, base::Log log)
     : Backend(std::move(options), std::move(log)),
       target_(std::move(target)),
-      pool_(target_, this->options().connect_timeout, std::max(1, target_.max_connections - own_connections)),
+      pool_(
+          target_,
+          this->options().connect_timeout,
+          std::max(1, target_.max_connections - own_connections)
+      ),
       heartbeat_pool_(target_, this->options().connect_timeout, 1),
       notifier_(pool_, this->log()) {}
 
@@ -34,7 +38,9 @@ Rows PostgresStore::call(const store::Statement& statement, const Params& params
     }
 }
 
-Timestamp PostgresStore::now() { return call(sql::clock, {}, Access::read).time(0, 0); }
+Timestamp PostgresStore::now() {
+    return call(sql::clock, {}, Access::read).time(0, 0);
+}
 
 void PostgresStore::wake(QueueId queue) {
     if (queue) {

@@ -1,15 +1,16 @@
-// The PostgreSQL store: every operation is a call of a function in the schema (sql/postgres/functions).
+// The PostgreSQL store: every operation is a call of a function in the schema
+// (sql/postgres/functions).
 #pragma once
-
-#include "postgres/listener.h"
-#include "postgres/notifier.h"
-#include "postgres/pool.h"
-#include "store/backend.h"
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+
+#include "postgres/listener.h"
+#include "postgres/notifier.h"
+#include "postgres/pool.h"
+#include "store/backend.h"
 
 namespace pawl::postgres {
 
@@ -27,11 +28,11 @@ public:
     std::vector<store::WriteOutcome> commit(
         std::span<const store::Write> writes, store::Attempt attempt
     ) override;
-    store::HeartbeatResult heartbeat(WorkerId worker, std::span<const store::Write> extensions) override;
+    store::HeartbeatResult heartbeat(WorkerId worker, std::span<const store::Write> extensions)
+        override;
 
-    std::vector<MessageId> enqueue(
-        const std::string& queue, std::span<const NewMessage> messages
-    ) override;
+    std::vector<MessageId> enqueue(const std::string& queue, std::span<const NewMessage> messages)
+        override;
     std::vector<MessageId> enqueue_in(
         Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
     ) override;
@@ -62,7 +63,9 @@ public:
     StoreStats stats() override;
 
     base::WakeHub& wake_hub() override;
-    [[nodiscard]] bool hears_others() const override { return target_.pooler != Pooler::transaction; }
+    [[nodiscard]] bool hears_others() const override {
+        return target_.pooler != Pooler::transaction;
+    }
 
 private:
     // Where a streaming worker's last claim ended: see sql/postgres/functions/05_claim.sql.
@@ -74,16 +77,21 @@ private:
         Timestamp floor_since;
     };
 
-    // A connection that has seen the right schema version. Throws not_installed, schema_too_new, ...
+    // A connection that has seen the right schema version. Throws not_installed, schema_too_new,
+    // ...
     Pool::Lent checked(Pool& pool);
     void check_schema(Connection& connection);
     Rows call(const store::Statement& statement, const Params& params, Access access);
     void commit_range(
-        Connection& connection, std::span<const store::Write> writes, store::Attempt attempt,
+        Connection& connection,
+        std::span<const store::Write> writes,
+        store::Attempt attempt,
         std::span<store::WriteOutcome> outcomes
     );
     ClaimPosition position(const store::ClaimRequest& request);
-    void remember(const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position);
+    void remember(
+        const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position
+    );
     void wake(QueueId queue);  // here and, after the commit, in other processes
     void apply_migrations(Connection& connection, int version);
     void record_manifest(Connection& connection);

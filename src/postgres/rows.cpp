@@ -21,7 +21,9 @@ void each_element(const char* bytes, Take take) {
 
 std::vector<std::int64_t> Rows::int8_array(int row, int column) const {
     std::vector<std::int64_t> values;
-    each_element(at(row, column), [&](const char* bytes, int) { values.push_back(read_int64(bytes)); });
+    each_element(at(row, column), [&](const char* bytes, int) {
+        values.push_back(read_int64(bytes));
+    });
     return values;
 }
 

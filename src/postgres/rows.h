@@ -1,13 +1,13 @@
 // Reads a result in binary format. Columns are addressed by number, in the order of the statement.
 #pragma once
 
-#include "postgres/handles.h"
-#include "postgres/wire.h"
-
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "postgres/handles.h"
+#include "postgres/wire.h"
 
 namespace pawl::postgres {
 
@@ -20,7 +20,9 @@ public:
     [[nodiscard]] bool is_null(int row, int column) const {
         return PQgetisnull(result_.get(), row, column) != 0;
     }
-    [[nodiscard]] std::int64_t int8(int row, int column) const { return read_int64(at(row, column)); }
+    [[nodiscard]] std::int64_t int8(int row, int column) const {
+        return read_int64(at(row, column));
+    }
     [[nodiscard]] int int4(int row, int column) const { return read_int32(at(row, column)); }
     [[nodiscard]] bool boolean(int row, int column) const { return *at(row, column) != '\0'; }
     [[nodiscard]] Timestamp time(int row, int column) const {
@@ -30,7 +32,9 @@ public:
     [[nodiscard]] std::string_view text(int row, int column) const {
         return {at(row, column), static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
     }
-    [[nodiscard]] std::string string(int row, int column) const { return std::string(text(row, column)); }
+    [[nodiscard]] std::string string(int row, int column) const {
+        return std::string(text(row, column));
+    }
     // 0 for null.
     [[nodiscard]] std::int64_t id(int row, int column) const {
         return is_null(row, column) ? 0 : int8(row, column);

@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include "generated/postgres_sql.h"
 #include "postgres/postgres_store.h"
-
-#include <fmt/format.h>
 
 namespace pawl::postgres {
 
@@ -34,12 +34,21 @@ std::vector<MessageId> read_ids(const Rows& rows) {
 
 // Over the caller's connection: nothing is prepared, nothing but the two statements is sent.
 Rows run_in(
-    PGconn* connection, std::string_view schema, const std::string& text, std::string_view name,
+    PGconn* connection,
+    std::string_view schema,
+    const std::string& text,
+    std::string_view name,
     const Params& params
 ) {
     PgResult result(PQexecParams(
-        connection, text.c_str(), params.count(), nullptr, params.values(), params.lengths(),
-        params.formats(), 1
+        connection,
+        text.c_str(),
+        params.count(),
+        nullptr,
+        params.values(),
+        params.lengths(),
+        params.formats(),
+        1
     ));
     if (PQresultStatus(result.get()) == PGRES_TUPLES_OK) return Rows(std::move(result));
     if (PQstatus(connection) == CONNECTION_BAD) {
@@ -57,20 +66,28 @@ void require_open_transaction(PGconn* connection) {
         );
     }
     if (PQpipelineStatus(connection) != PQ_PIPELINE_OFF)
-        throw Error(ErrorCode::wrong_transaction, "the connection is in pipeline mode: leave it first");
+        throw Error(
+            ErrorCode::wrong_transaction, "the connection is in pipeline mode: leave it first"
+        );
     switch (PQtransactionStatus(connection)) {
-        case PQTRANS_INTRANS: return;
+        case PQTRANS_INTRANS:
+            return;
         case PQTRANS_IDLE:
             throw Error(
-                ErrorCode::wrong_transaction, "the connection has no open transaction: send BEGIN first"
+                ErrorCode::wrong_transaction,
+                "the connection has no open transaction: send BEGIN first"
             );
         case PQTRANS_INERROR:
-            throw Error(ErrorCode::wrong_transaction, "the transaction has failed already: roll it back");
+            throw Error(
+                ErrorCode::wrong_transaction, "the transaction has failed already: roll it back"
+            );
         case PQTRANS_ACTIVE:
             throw Error(
-                ErrorCode::wrong_transaction, "the connection is busy: read the pending results first"
+                ErrorCode::wrong_transaction,
+                "the connection is busy: read the pending results first"
             );
-        case PQTRANS_UNKNOWN: break;
+        case PQTRANS_UNKNOWN:
+            break;
     }
     throw Error(ErrorCode::wrong_transaction, "the connection is not usable");
 }
@@ -80,8 +97,9 @@ void require_open_transaction(PGconn* connection) {
 std::vector<MessageId> PostgresStore::enqueue(
     const std::string& queue, std::span<const NewMessage> messages
 ) {
-    const Rows rows =
-        call(sql::enqueue_batch, enqueue_params(queue, messages, Wake::after_commit), Access::write);
+    const Rows rows = call(
+        sql::enqueue_batch, enqueue_params(queue, messages, Wake::after_commit), Access::write
+    );
     wake(QueueId(rows.int8(0, 1)));
     return read_ids(rows);
 }
@@ -102,11 +120,15 @@ std::vector<MessageId> PostgresStore::enqueue_in(
     );
     if (found.int8(0, 0) == 0) {
         throw Error(
-            ErrorCode::queue_not_found, fmt::format("queue '{}' does not exist: create it first", queue)
+            ErrorCode::queue_not_found,
+            fmt::format("queue '{}' does not exist: create it first", queue)
         );
     }
     return read_ids(run_in(
-        connection, target_.schema, text(sql::enqueue_batch), sql::enqueue_batch.name,
+        connection,
+        target_.schema,
+        text(sql::enqueue_batch),
+        sql::enqueue_batch.name,
         enqueue_params(queue, messages, Wake::in_transaction)
     ));
 }

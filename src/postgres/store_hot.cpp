@@ -1,10 +1,10 @@
 // The hot path: claim, commit, heartbeat.
+#include <algorithm>
+#include <array>
+
 #include "generated/postgres_sql.h"
 #include "model/names.h"
 #include "postgres/postgres_store.h"
-
-#include <algorithm>
-#include <array>
 
 namespace pawl::postgres {
 
@@ -17,8 +17,20 @@ using store::WriteStatus;
 namespace {
 
 enum ClaimColumn {
-    col_message, col_queue, col_priority, col_delivery, col_strikes, col_attempts, col_enqueued_at,
-    col_visible_at, col_last_error, col_payload, col_now, col_next_due, col_looked, col_last_queue,
+    col_message,
+    col_queue,
+    col_priority,
+    col_delivery,
+    col_strikes,
+    col_attempts,
+    col_enqueued_at,
+    col_visible_at,
+    col_last_error,
+    col_payload,
+    col_now,
+    col_next_due,
+    col_looked,
+    col_last_queue,
     col_more
 };
 
@@ -66,9 +78,12 @@ struct SettleCall {
     const store::Statement* statement;
 };
 constexpr std::array settle_calls{
-    SettleCall{WriteKind::archive, &sql::archive}, SettleCall{WriteKind::remove, &sql::remove},
-    SettleCall{WriteKind::release, &sql::release}, SettleCall{WriteKind::hand_back, &sql::hand_back},
-    SettleCall{WriteKind::fail, &sql::fail},       SettleCall{WriteKind::bury, &sql::bury},
+    SettleCall{WriteKind::archive, &sql::archive},
+    SettleCall{WriteKind::remove, &sql::remove},
+    SettleCall{WriteKind::release, &sql::release},
+    SettleCall{WriteKind::hand_back, &sql::hand_back},
+    SettleCall{WriteKind::fail, &sql::fail},
+    SettleCall{WriteKind::bury, &sql::bury},
     SettleCall{WriteKind::extend, &sql::extend},
 };
 
@@ -98,7 +113,9 @@ WriteStatus to_status(std::string_view outcome) {
 
 // One pipeline for the whole batch.
 void settle(
-    Connection& connection, std::span<const Write> writes, Attempt attempt,
+    Connection& connection,
+    std::span<const Write> writes,
+    Attempt attempt,
     std::span<WriteOutcome> outcomes
 ) {
     std::array<Group, settle_calls.size()> groups;
@@ -202,9 +219,12 @@ std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, A
     return outcomes;
 }
 
-// One item never harms another: what the server refuses is halved until the guilty one stands alone.
+// One item never harms another: what the server refuses is halved until the guilty one stands
+// alone.
 void PostgresStore::commit_range(
-    Connection& connection, std::span<const Write> writes, Attempt attempt,
+    Connection& connection,
+    std::span<const Write> writes,
+    Attempt attempt,
     std::span<WriteOutcome> outcomes
 ) {
     constexpr int max_conflicts = 10;
@@ -227,7 +247,9 @@ void PostgresStore::commit_range(
     commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half));
 }
 
-store::HeartbeatResult PostgresStore::heartbeat(WorkerId worker, std::span<const Write> extensions) {
+store::HeartbeatResult PostgresStore::heartbeat(
+    WorkerId worker, std::span<const Write> extensions
+) {
     store::HeartbeatResult result;
     result.outcomes.resize(extensions.size());
     const auto connection = checked(heartbeat_pool_);
@@ -237,8 +259,8 @@ store::HeartbeatResult PostgresStore::heartbeat(WorkerId worker, std::span<const
         Params params;
         params.int8(worker.value());
         const Rows rows = connection->run(sql::heartbeat, params, Access::read);
-        const auto status = rows.empty() ? std::nullopt
-                                         : model::value_of(model::worker_statuses, rows.text(0, 0));
+        const auto status =
+            rows.empty() ? std::nullopt : model::value_of(model::worker_statuses, rows.text(0, 0));
         result.status = status.value_or(WorkerStatus::stopped);  // purged: it shall stop
         return result;
     } catch (const Refused& refused) {

@@ -51,9 +51,12 @@ std::vector<ArchivedMessage> read_archive(const Rows& rows) {
 
 Params& add_filter(Params& params, ArchiveFilter filter) {
     switch (filter) {
-        case ArchiveFilter::all: return params.null();
-        case ArchiveFilter::done: return params.boolean(false);
-        case ArchiveFilter::dead: return params.boolean(true);
+        case ArchiveFilter::all:
+            return params.null();
+        case ArchiveFilter::done:
+            return params.boolean(false);
+        case ArchiveFilter::dead:
+            return params.boolean(true);
     }
     return params.null();
 }

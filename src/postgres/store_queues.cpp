@@ -34,7 +34,8 @@ std::vector<QueueInfo> read_queues(const Rows& rows) {
 void PostgresStore::create_queue(const std::string& name, const QueueOptions& options) {
     Params params;
     params.text(name).optional(options.keep_archive, &Params::boolean).milliseconds(options.lease);
-    params.optional(options.max_strikes, &Params::int4).optional(options.max_attempts, &Params::int4);
+    params.optional(options.max_strikes, &Params::int4)
+        .optional(options.max_attempts, &Params::int4);
     if (options.dead_letter_queue) {
         params.text(*options.dead_letter_queue);
     } else {

@@ -1,11 +1,10 @@
 // install(), verify(), the version check, and the test clock.
+#include <fmt/format.h>
+#include <map>
+
 #include "generated/postgres_migrations.h"
 #include "generated/postgres_sql.h"
 #include "postgres/postgres_store.h"
-
-#include <fmt/format.h>
-
-#include <map>
 
 namespace pawl::postgres {
 
@@ -40,8 +39,10 @@ InstalledVersion installed_version(Connection& connection, const std::string& sc
     throw Error(
         ErrorCode::schema_too_new,
         fmt::format(
-            "schema '{}' has version {}, this program knows up to {}: upgrade the program", schema,
-            version, library_version
+            "schema '{}' has version {}, this program knows up to {}: upgrade the program",
+            schema,
+            version,
+            library_version
         )
     );
 }
@@ -65,7 +66,8 @@ public:
         if (done_ || connection_.broken()) return;
         try {
             connection_.run_script("rollback", "rollback");
-        } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the server rolls back itself
+        } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the server rolls back
+                                           // itself
         }
     }
     void commit() {
@@ -103,13 +105,16 @@ void PostgresStore::check_schema(Connection& connection) {
         version == 0 ? ErrorCode::not_installed : ErrorCode::schema_too_old,
         version == 0
             ? fmt::format(
-                  "there is no pawl schema '{}' in the database: call install() (or run: pawl install)",
+                  "there is no pawl schema '{}' in the database: call install() (or run: pawl "
+                  "install)",
                   target_.schema
               )
             : fmt::format(
                   "schema '{}' has version {}, this program needs {}: call install() (or run: pawl "
                   "install)",
-                  target_.schema, version, library_version
+                  target_.schema,
+                  version,
+                  library_version
               )
     );
 }
@@ -133,7 +138,9 @@ void PostgresStore::install() {
 }
 
 void PostgresStore::apply_migrations(Connection& connection, int version) {
-    connection.run_script(connection.expand("create schema if not exists {schema}"), "create schema");
+    connection.run_script(
+        connection.expand("create schema if not exists {schema}"), "create schema"
+    );
     const auto run = [&](std::string_view script, std::string_view name) {
         connection.run_script(connection.expand(script), name);
     };

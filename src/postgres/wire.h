@@ -1,11 +1,10 @@
 // PostgreSQL's binary formats: network byte order, microseconds since the year 2000.
 #pragma once
 
-#include <pawl/types.h>
-
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <pawl/types.h>
 #include <string>
 
 namespace pawl::postgres {
@@ -51,7 +50,9 @@ inline std::int64_t read_int64(const char* bytes) {
 inline constexpr Timestamp postgres_epoch =
     std::chrono::sys_days(std::chrono::year(2000) / std::chrono::January / 1);
 
-inline std::int64_t to_postgres_time(Timestamp time) { return (time - postgres_epoch).count(); }
+inline std::int64_t to_postgres_time(Timestamp time) {
+    return (time - postgres_epoch).count();
+}
 inline Timestamp from_postgres_time(std::int64_t time) {
     return postgres_epoch + std::chrono::microseconds(time);
 }

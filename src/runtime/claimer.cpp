@@ -1,8 +1,7 @@
 #include "runtime/claimer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace pawl::runtime {
 
@@ -19,7 +18,10 @@ constexpr int alone_strikes = 3;
 }  // namespace
 
 Claimer::Claimer(
-    store::Backend& backend, const WorkerOptions& options, WorkerId worker, Executor& executor,
+    store::Backend& backend,
+    const WorkerOptions& options,
+    WorkerId worker,
+    Executor& executor,
     LeaseTable& leases
 )
     : backend_(backend),
@@ -33,7 +35,9 @@ Claimer::Claimer(
     }
 }
 
-Claimer::~Claimer() { stop(); }
+Claimer::~Claimer() {
+    stop();
+}
 
 void Claimer::start() {
     if (!thread_.joinable())
@@ -46,7 +50,9 @@ void Claimer::stop() {
     thread_.join();
 }
 
-void Claimer::pause() { paused_ = true; }
+void Claimer::pause() {
+    paused_ = true;
+}
 
 void Claimer::resume() {
     paused_ = false;
@@ -78,7 +84,8 @@ void Claimer::refresh_queues() {
         specs[ids[i]] = &options_.handlers[i];
         queues.push_back(ids[i]);
     }
-    if (queues.size() < names_.size() && (specs_.size() != specs.size() || refreshed_at_ == Clock::time_point{}))
+    if (queues.size() < names_.size() &&
+        (specs_.size() != specs.size() || refreshed_at_ == Clock::time_point{}))
         backend_.log().warning("some queues of this worker do not exist any more");
     specs_ = std::move(specs);
     stream_.set_queues(std::move(queues));
@@ -122,7 +129,8 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
     for (std::size_t i = 0; i < claim.messages.size(); ++i) {
         const HandlerSpec* spec = specs_.at(claim.queues[i]);
         Executing*& batch = open[spec];
-        if (batch == nullptr || batch->messages.size() >= static_cast<std::size_t>(spec->batch_size)) {
+        if (batch == nullptr ||
+            batch->messages.size() >= static_cast<std::size_t>(spec->batch_size)) {
             calls.push_back(std::make_shared<Executing>());
             batch = calls.back().get();
             batch->spec = spec;
@@ -135,15 +143,17 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
     return calls;
 }
 
-void Claimer::run_alone(std::vector<std::shared_ptr<Executing>> calls, const std::stop_token& stop) {
+void Claimer::run_alone(
+    std::vector<std::shared_ptr<Executing>> calls, const std::stop_token& stop
+) {
     executor_.wait_until_idle(Clock::now() + std::chrono::years(1), stop);
     executor_.push(std::move(calls));
     executor_.wait_until_idle(Clock::now() + std::chrono::years(1), stop);
 }
 
 void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop) {
-    const Duration poll =
-        backend_.hears_others() ? options_.poll_interval : std::min(options_.poll_interval, poll_deaf);
+    const Duration poll = backend_.hears_others() ? options_.poll_interval
+                                                  : std::min(options_.poll_interval, poll_deaf);
     auto until = Clock::now() + poll;
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
     backend_.wake_hub().wait(ticket, stream_.queues(), until, stop);

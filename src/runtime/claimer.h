@@ -2,10 +2,6 @@
 // there is none.
 #pragma once
 
-#include "runtime/executor.h"
-#include "store/backend.h"
-#include "store/claim_stream.h"
-
 #include <atomic>
 #include <chrono>
 #include <stop_token>
@@ -13,12 +9,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/executor.h"
+#include "store/backend.h"
+#include "store/claim_stream.h"
+
 namespace pawl::runtime {
 
 class Claimer {
 public:
     Claimer(
-        store::Backend& backend, const WorkerOptions& options, WorkerId worker, Executor& executor,
+        store::Backend& backend,
+        const WorkerOptions& options,
+        WorkerId worker,
+        Executor& executor,
         LeaseTable& leases
     );
     ~Claimer();

@@ -1,8 +1,7 @@
 #include "runtime/committer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace pawl::runtime {
 
@@ -20,7 +19,9 @@ constexpr Duration busy_pause = 2ms;
 Committer::Committer(store::Backend& backend)
     : backend_(backend), thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
-Committer::~Committer() { stop(); }
+Committer::~Committer() {
+    stop();
+}
 
 void Committer::stop() {
     thread_.request_stop();
@@ -36,8 +37,11 @@ void Committer::submit(std::vector<Write> writes, Settled settled) {
     submission->settled = std::move(settled);
     {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, thread_.get_stop_token(), [&] { return pending_.size() < max_pending; });
-        for (std::size_t i = 0; i < submission->writes.size(); ++i) pending_.push_back({submission, i});
+        changed_.wait(lock, thread_.get_stop_token(), [&] {
+            return pending_.size() < max_pending;
+        });
+        for (std::size_t i = 0; i < submission->writes.size(); ++i)
+            pending_.push_back({submission, i});
         only_busy_left_ = false;
     }
     changed_.notify_all();
@@ -67,7 +71,8 @@ void Committer::work(const std::stop_token& stop) {
         if (items.empty()) return;
         std::vector<Write> writes;
         writes.reserve(items.size());
-        for (const Item& item : items) writes.push_back(std::move(item.submission->writes[item.index]));
+        for (const Item& item : items)
+            writes.push_back(std::move(item.submission->writes[item.index]));
         std::vector<WriteOutcome> outcomes = commit(writes, stop);
         for (std::size_t i = 0; i < items.size(); ++i)
             items[i].submission->writes[items[i].index] = std::move(writes[i]);
@@ -78,7 +83,9 @@ void Committer::work(const std::stop_token& stop) {
 }
 
 // Keeps trying while the database is away; a batch in doubt is repeated as such.
-std::vector<WriteOutcome> Committer::commit(std::span<const Write> writes, const std::stop_token& stop) {
+std::vector<WriteOutcome> Committer::commit(
+    std::span<const Write> writes, const std::stop_token& stop
+) {
     Attempt attempt = Attempt::first;
     Duration wait = 20ms;
     while (!stop.stop_requested()) {
@@ -86,7 +93,9 @@ std::vector<WriteOutcome> Committer::commit(std::span<const Write> writes, const
             return backend_.commit(writes, attempt);
         } catch (const Error& error) {
             if (error.in_doubt()) attempt = Attempt::repeated;
-            backend_.log().warning(fmt::format("{} writes wait for the database: {}", writes.size(), error.what()));
+            backend_.log().warning(
+                fmt::format("{} writes wait for the database: {}", writes.size(), error.what())
+            );
         } catch (const std::exception& error) {
             backend_.log().error(fmt::format("{} writes failed: {}", writes.size(), error.what()));
         }
@@ -113,7 +122,9 @@ void Committer::distribute(std::vector<Item> items, std::vector<WriteOutcome> ou
         in_flight_ = 0;
         only_busy_left_ = !busy.empty() && pending_.empty();
         pending_.insert(
-            pending_.begin(), std::make_move_iterator(busy.begin()), std::make_move_iterator(busy.end())
+            pending_.begin(),
+            std::make_move_iterator(busy.begin()),
+            std::make_move_iterator(busy.end())
         );
     }
     changed_.notify_all();

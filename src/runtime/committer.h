@@ -1,8 +1,7 @@
-// Group commit: every durable write of a process goes through here. What has gathered goes out as one
-// batch, as soon as the previous commit has returned: no delay when idle, large batches under load.
+// Group commit: every durable write of a process goes through here. What has gathered goes out as
+// one batch, as soon as the previous commit has returned: no delay when idle, large batches under
+// load.
 #pragma once
-
-#include "store/backend.h"
 
 #include <condition_variable>
 #include <deque>
@@ -12,13 +11,16 @@
 #include <thread>
 #include <vector>
 
+#include "store/backend.h"
+
 namespace pawl::runtime {
 
 class Committer {
 public:
     // Called once, on the committer's thread, when every write of the submission has its final
     // outcome (never busy). Must not block.
-    using Settled = std::function<void(std::span<const store::Write>, std::span<const store::WriteOutcome>)>;
+    using Settled =
+        std::function<void(std::span<const store::Write>, std::span<const store::WriteOutcome>)>;
 
     explicit Committer(store::Backend& backend);
     ~Committer();  // stop() with no time left

@@ -1,14 +1,13 @@
 // One call of a handler: its messages, and what shall become of them.
 #pragma once
 
-#include "store/batch.h"
-
-#include <pawl/worker.h>
-
 #include <atomic>
 #include <optional>
+#include <pawl/worker.h>
 #include <stop_token>
 #include <vector>
+
+#include "store/batch.h"
 
 namespace pawl::runtime {
 

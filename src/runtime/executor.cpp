@@ -1,12 +1,11 @@
 #include "runtime/executor.h"
 
+#include <algorithm>
+#include <fmt/format.h>
+#include <random>
+
 #include "model/check.h"
 #include "model/retry.h"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <random>
 
 namespace pawl::runtime {
 
@@ -59,7 +58,8 @@ int Executor::room() {
         measured_at_ = now;
     }
     const int ahead =
-        static_cast<int>(std::min<double>(calls_per_second_ * fetch_ahead_seconds, max_fetch_ahead));
+        static_cast<int>(std::min<double>(calls_per_second_ * fetch_ahead_seconds, max_fetch_ahead)
+        );
     const int capacity = options_.concurrency + ahead;
     const int free = capacity - static_cast<int>(queued_.size() + running_.size());
     // Where handlers are fast, few large claims beat many small ones.
@@ -75,7 +75,9 @@ int Executor::wait_for_room(const std::stop_token& stop) {
 
 bool Executor::wait_until_idle(Clock::time_point deadline, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, stop, deadline, [&] { return queued_.empty() && running_.empty(); });
+    return changed_.wait_until(lock, stop, deadline, [&] {
+        return queued_.empty() && running_.empty();
+    });
 }
 
 std::vector<std::shared_ptr<Executing>> Executor::take_unstarted() {
@@ -136,8 +138,11 @@ void Executor::run(const std::shared_ptr<Executing>& executing) {
             for (std::size_t i = 0; i < settled.size(); ++i) {
                 if (outcomes[i].status != WriteStatus::rejected) continue;
                 log_.error(fmt::format(
-                    "message {} of queue '{}' could not be settled, it comes back after its lease: {}",
-                    settled[i].lease.message.value(), executing->spec->queue, outcomes[i].error
+                    "message {} of queue '{}' could not be settled, it comes back after its lease: "
+                    "{}",
+                    settled[i].lease.message.value(),
+                    executing->spec->queue,
+                    outcomes[i].error
                 ));
             }
         }
@@ -185,10 +190,18 @@ std::vector<Write> Executor::failure(const Executing& executing, const std::exce
     reason = model::storable_text(reason);
     std::vector<Write> writes;
     for (const Message& message : executing.messages) {
-        writes.push_back({kind, message.lease(), std::max(delay.value_or(backoff(message)), Duration::zero()), reason});
+        writes.push_back(
+            {kind,
+             message.lease(),
+             std::max(delay.value_or(backoff(message)), Duration::zero()),
+             reason}
+        );
     }
     log_.info(fmt::format(
-        "a handler of queue '{}' failed {} messages: {}", executing.spec->queue, writes.size(), reason
+        "a handler of queue '{}' failed {} messages: {}",
+        executing.spec->queue,
+        writes.size(),
+        reason
     ));
     return writes;
 }

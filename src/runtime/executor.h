@@ -1,10 +1,6 @@
 // Runs handlers on a fixed number of threads and hands their reports to the committer.
 #pragma once
 
-#include "runtime/committer.h"
-#include "runtime/executing.h"
-#include "runtime/lease_table.h"
-
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -13,6 +9,10 @@
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "runtime/committer.h"
+#include "runtime/executing.h"
+#include "runtime/lease_table.h"
 
 namespace pawl::runtime {
 

@@ -1,8 +1,7 @@
 #include "runtime/heartbeat.h"
 
-#include <fmt/format.h>
-
 #include <condition_variable>
+#include <fmt/format.h>
 #include <mutex>
 
 namespace pawl::runtime {
@@ -17,7 +16,9 @@ Heartbeat::Heartbeat(
       obey_(std::move(obey)),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
-Heartbeat::~Heartbeat() { stop(); }
+Heartbeat::~Heartbeat() {
+    stop();
+}
 
 void Heartbeat::stop() {
     thread_.request_stop();

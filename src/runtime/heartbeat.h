@@ -1,12 +1,12 @@
-// Extends everything this process holds, in one batch per interval, over a connection of its own, and
-// learns what an operator wants of the worker.
+// Extends everything this process holds, in one batch per interval, over a connection of its own,
+// and learns what an operator wants of the worker.
 #pragma once
-
-#include "runtime/lease_table.h"
-#include "store/backend.h"
 
 #include <functional>
 #include <thread>
+
+#include "runtime/lease_table.h"
+#include "store/backend.h"
 
 namespace pawl::runtime {
 

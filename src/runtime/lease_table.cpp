@@ -32,7 +32,8 @@ std::size_t LeaseTable::assign(const std::shared_ptr<Executing>& executing) {
     const std::lock_guard lock(mutex_);
     for (const Message& message : executing->messages) {
         const auto at = held_.find(message.id);
-        if (at == held_.end() || at->second.delivery != message.delivery || at->second.lost) continue;
+        if (at == held_.end() || at->second.delivery != message.delivery || at->second.lost)
+            continue;
         at->second.executing = executing;
         ++executing->leases_left;
     }
@@ -50,7 +51,8 @@ std::vector<Write> LeaseTable::extensions() const {
 }
 
 void LeaseTable::extended(
-    std::span<const Write> extensions, std::span<const WriteOutcome> outcomes,
+    std::span<const Write> extensions,
+    std::span<const WriteOutcome> outcomes,
     Clock::time_point asked_at
 ) {
     Orphans orphans;
@@ -59,7 +61,8 @@ void LeaseTable::extended(
         for (std::size_t i = 0; i < extensions.size(); ++i) {
             const auto at = held_.find(extensions[i].lease.message);
             if (at == held_.end() || at->second.delivery != extensions[i].lease.delivery) continue;
-            if (outcomes[i].status == WriteStatus::done) at->second.ends_at = asked_at + at->second.lease;
+            if (outcomes[i].status == WriteStatus::done)
+                at->second.ends_at = asked_at + at->second.lease;
             if (outcomes[i].status == WriteStatus::lease_lost) lose(at->second, orphans);
         }
     }

@@ -1,14 +1,14 @@
 // What this process holds: extended by the heartbeat, watched by the handlers.
 #pragma once
 
-#include "store/batch.h"
-
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
+
+#include "store/batch.h"
 
 namespace pawl::runtime {
 
@@ -27,7 +27,8 @@ public:
 
     [[nodiscard]] std::vector<store::Write> extensions() const;
     void extended(
-        std::span<const store::Write> extensions, std::span<const store::WriteOutcome> outcomes,
+        std::span<const store::Write> extensions,
+        std::span<const store::WriteOutcome> outcomes,
         Clock::time_point asked_at
     );
     // Leases that must have ended by now because no heartbeat got through.
@@ -44,8 +45,8 @@ private:
         std::shared_ptr<Executing> executing;
         bool lost = false;
     };
-    // Adds the handler that has nothing left to do; it is told outside of the lock, because its stop
-    // callbacks may ask this table.
+    // Adds the handler that has nothing left to do; it is told outside of the lock, because its
+    // stop callbacks may ask this table.
     using Orphans = std::vector<std::shared_ptr<Executing>>;
     static void lose(Held& held, Orphans& orphans);
     static void tell(const Orphans& orphans);

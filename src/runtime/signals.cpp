@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -37,7 +36,9 @@ void catch_termination_signals() {
     sigaction(SIGTERM, &action, nullptr);
 }
 
-bool termination_requested() { return requested; }
+bool termination_requested() {
+    return requested;
+}
 
 void wait_for_termination(Duration time) {
     pollfd waiting{wake_fd, POLLIN, 0};

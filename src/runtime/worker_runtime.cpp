@@ -1,14 +1,12 @@
 #include "runtime/worker_runtime.h"
 
-#include "runtime/signals.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <set>
-
 #include <unistd.h>
+
+#include "runtime/signals.h"
 
 namespace pawl::runtime {
 
@@ -45,7 +43,10 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
     executor_ = std::make_unique<Executor>(options_, *committer_, leases_, backend_->log());
     claimer_ = std::make_unique<Claimer>(*backend_, options_, id_, *executor_, leases_);
     heartbeat_ = std::make_unique<Heartbeat>(
-        *backend_, id_, std::max<Duration>(heartbeat, 1ms), leases_,
+        *backend_,
+        id_,
+        std::max<Duration>(heartbeat, 1ms),
+        leases_,
         [this](WorkerStatus stored) { obey(stored); }
     );
 }
@@ -54,7 +55,9 @@ WorkerRuntime::~WorkerRuntime() {
     try {
         stop(Duration::zero());
     } catch (const std::exception& error) {
-        backend_->log().error(fmt::format("worker '{}' did not stop well: {}", options_.name, error.what()));
+        backend_->log().error(
+            fmt::format("worker '{}' did not stop well: {}", options_.name, error.what())
+        );
     }
 }
 
@@ -76,11 +79,15 @@ void WorkerRuntime::check(const std::vector<QueueInfo>& queues) {
     std::set<std::string> names;
     for (const HandlerSpec& spec : options_.handlers) {
         if (!names.insert(spec.queue).second)
-            refuse(ErrorCode::invalid_argument, fmt::format("two handlers for queue '{}'", spec.queue));
+            refuse(
+                ErrorCode::invalid_argument, fmt::format("two handlers for queue '{}'", spec.queue)
+            );
         if (spec.batch_size < 1 || spec.batch_size > 10'000)
             refuse(ErrorCode::invalid_argument, "batch_size must be 1 to 10000");
         if (!spec.handler)
-            refuse(ErrorCode::invalid_argument, fmt::format("empty handler for queue '{}'", spec.queue));
+            refuse(
+                ErrorCode::invalid_argument, fmt::format("empty handler for queue '{}'", spec.queue)
+            );
         if (std::ranges::find(queues, spec.queue, &QueueInfo::name) == queues.end())
             refuse(
                 ErrorCode::queue_not_found,
@@ -90,7 +97,8 @@ void WorkerRuntime::check(const std::vector<QueueInfo>& queues) {
     if (!backend_->options().accept_test_clock && backend_->has_test_clock())
         refuse(
             ErrorCode::test_clock,
-            "the store's clock is replaced by a test clock; set ConnectOptions::accept_test_clock in tests"
+            "the store's clock is replaced by a test clock; set ConnectOptions::accept_test_clock "
+            "in tests"
         );
 }
 
@@ -174,9 +182,12 @@ int WorkerRuntime::hand_back_unstarted() {
             writes.push_back({WriteKind::hand_back, message.lease(), {}, {}});
     }
     const int count = static_cast<int>(writes.size());
-    committer_->submit(std::move(writes), [this](std::span<const Write> settled, std::span<const WriteOutcome>) {
-        leases_.forget(settled);
-    });
+    committer_->submit(
+        std::move(writes),
+        [this](std::span<const Write> settled, std::span<const WriteOutcome>) {
+            leases_.forget(settled);
+        }
+    );
     return count;
 }
 
@@ -187,8 +198,8 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     claimer_->stop();
     stop_report_.handed_back = hand_back_unstarted();
     if (!executor_->wait_until_idle(until)) {
-        // C++ code cannot be killed from outside: ask it to end, give its leases back so that others
-        // go on at once, and fence off what it may still report.
+        // C++ code cannot be killed from outside: ask it to end, give its leases back so that
+        // others go on at once, and fence off what it may still report.
         std::vector<Write> writes;
         const auto stuck = executor_->abandon();
         for (const auto& executing : stuck) {
@@ -203,8 +214,11 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     try {
         transition(WorkerEvent::stop);
     } catch (const Error& error) {
-        if (error.code() != ErrorCode::invalid_transition && error.code() != ErrorCode::worker_not_found)
-            backend_->log().warning(fmt::format("worker '{}' shows as lost: {}", options_.name, error.what()));
+        if (error.code() != ErrorCode::invalid_transition &&
+            error.code() != ErrorCode::worker_not_found)
+            backend_->log().warning(
+                fmt::format("worker '{}' shows as lost: {}", options_.name, error.what())
+            );
     }
     {
         const std::lock_guard lock(mutex_);
@@ -237,10 +251,14 @@ void WorkerRuntime::obey(WorkerStatus stored) {
         case WorkerStatus::ready:
             if (started_) start();  // resumed
             break;
-        case WorkerStatus::polling: break;
+        case WorkerStatus::polling:
+            break;
         case WorkerStatus::interrupted:
         case WorkerStatus::suspended:
-        case WorkerStatus::stopped: claimer_->pause(); set_status(stored); break;
+        case WorkerStatus::stopped:
+            claimer_->pause();
+            set_status(stored);
+            break;
     }
 }
 

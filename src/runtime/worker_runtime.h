@@ -1,6 +1,11 @@
-// Puts the services of a worker together and keeps its status: claimer -> executor -> committer, with
-// the heartbeat beside them.
+// Puts the services of a worker together and keeps its status: claimer -> executor -> committer,
+// with the heartbeat beside them.
 #pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
 
 #include "runtime/claimer.h"
 #include "runtime/committer.h"
@@ -8,11 +13,6 @@
 #include "runtime/heartbeat.h"
 #include "runtime/lease_table.h"
 #include "store/backend.h"
-
-#include <atomic>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
 
 namespace pawl::runtime {
 

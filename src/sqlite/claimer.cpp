@@ -116,8 +116,12 @@ void Claimer::claim_level(const Level& level) {
     const int share = (remaining_ + count - 1) / count;
     for (const ScopedQueue* queue : level.queues) {
         Rows rows = session_.query(
-            sql::claim_level, queue->id, level.priority, std::min(share, remaining_),
-            now_ + queue->lease, request_.worker
+            sql::claim_level,
+            queue->id,
+            level.priority,
+            std::min(share, remaining_),
+            now_ + queue->lease,
+            request_.worker
         );
         while (rows.next()) {
             read(rows);

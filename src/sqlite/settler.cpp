@@ -122,9 +122,11 @@ void Settler::bury(MessageId message, const std::string& reason) {
 }
 
 // Only for leases that could not be settled. An extension that is repeated may come after something
-// else, so it is never taken for done. A message of which nothing is left was deleted: in doubt, by us.
+// else, so it is never taken for done. A message of which nothing is left was deleted: in doubt, by
+// us.
 WriteStatus Settler::explain(const Write& write, Attempt attempt) {
-    if (attempt == Attempt::first || write.kind == WriteKind::extend) return WriteStatus::lease_lost;
+    if (attempt == Attempt::first || write.kind == WriteKind::extend)
+        return WriteStatus::lease_lost;
     Rows rows = session_.query(sql::known_deliveries, write.lease.message);
     if (!rows.next() || (rows.null(0) && rows.null(1))) return WriteStatus::done;
     const int known = rows.number(rows.null(0) ? 1 : 0);

@@ -1,16 +1,15 @@
 // The seam. Backends differ in how, never in what: tests/conformance is the definition.
 #pragma once
 
-#include "base/log.h"
-#include "base/wake_hub.h"
-#include "store/batch.h"
-
-#include <pawl/store.h>
-
 #include <optional>
+#include <pawl/store.h>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "base/log.h"
+#include "base/wake_hub.h"
+#include "store/batch.h"
 
 namespace pawl::store {
 
@@ -26,12 +25,13 @@ struct NewWorker {
 
 struct HeartbeatResult {
     WorkerStatus status = WorkerStatus::ready;  // as stored: an operator may have changed it
-    std::vector<WriteOutcome> outcomes;         // one per lease; busy ones are simply asked again later
+    std::vector<WriteOutcome> outcomes;  // one per lease; busy ones are simply asked again later
 };
 
 class Backend {
 public:
-    Backend(ConnectOptions options, base::Log log) : options_(std::move(options)), log_(std::move(log)) {}
+    Backend(ConnectOptions options, base::Log log)
+        : options_(std::move(options)), log_(std::move(log)) {}
     virtual ~Backend() = default;
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;

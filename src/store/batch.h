@@ -1,16 +1,15 @@
 // What the two hot operations take and give: claims, and batches of writes with an outcome each.
 #pragma once
 
-#include <pawl/message.h>
-
 #include <optional>
+#include <pawl/message.h>
 #include <string>
 #include <vector>
 
 namespace pawl::store {
 
-// How strictly a claim keeps to priority and arrival. `streaming` is for a worker that claims again and
-// again: it may pass over rows that come in late behind its last claim, for about a second.
+// How strictly a claim keeps to priority and arrival. `streaming` is for a worker that claims again
+// and again: it may pass over rows that come in late behind its last claim, for about a second.
 enum class Scan { exact, streaming };
 
 struct ClaimRequest {
@@ -23,12 +22,14 @@ struct ClaimRequest {
 };
 
 struct Claim {
-    std::vector<Message> messages;      // by priority, then arrival; `queue` is left empty,
-    std::vector<QueueId> queues;        // for each message its queue's id stands here
-    Timestamp now;                      // the database's clock at the claim
-    std::optional<Timestamp> next_due;  // when the next row of these queues becomes claimable by time
-    QueueId after;                      // for the next request
-    bool more = false;  // not every queue was looked at (wide subscriptions): claim again before waiting
+    std::vector<Message> messages;  // by priority, then arrival; `queue` is left empty,
+    std::vector<QueueId> queues;    // for each message its queue's id stands here
+    Timestamp now;                  // the database's clock at the claim
+    std::optional<Timestamp>
+        next_due;   // when the next row of these queues becomes claimable by time
+    QueueId after;  // for the next request
+    bool more =
+        false;  // not every queue was looked at (wide subscriptions): claim again before waiting
 };
 
 enum class WriteKind {
@@ -36,9 +37,9 @@ enum class WriteKind {
     remove,     // gone without a trace
     release,    // given back on purpose: strikes 0, visible after `delay`
     hand_back,  // given back unstarted: as if this hand-out had not been
-    fail,       // attempts + 1, `reason` kept, visible after `delay`; dead at the queue's max_attempts
-    bury,       // a dead letter now, with `reason`
-    extend,     // the lease ends `delay` from now
+    fail,    // attempts + 1, `reason` kept, visible after `delay`; dead at the queue's max_attempts
+    bury,    // a dead letter now, with `reason`
+    extend,  // the lease ends `delay` from now
 };
 
 struct Write {
@@ -60,8 +61,8 @@ struct WriteOutcome {
     std::string error;
 };
 
-// `repeated`: an earlier commit of the same batch lost its answer, so what this delivery has already
-// written counts as done.
+// `repeated`: an earlier commit of the same batch lost its answer, so what this delivery has
+// already written counts as done.
 enum class Attempt { first, repeated };
 
 }  // namespace pawl::store

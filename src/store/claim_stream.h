@@ -3,9 +3,9 @@
 // few run short.
 #pragma once
 
-#include "store/backend.h"
-
 #include <chrono>
+
+#include "store/backend.h"
 
 namespace pawl::store {
 

@@ -1,8 +1,7 @@
 #include "store/retry.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <thread>
 
 namespace pawl::store {
@@ -45,8 +44,12 @@ std::vector<Outcome> settle(Backend& backend, std::span<const Write> writes) {
         std::vector<std::size_t> busy_places;
         for (std::size_t i = 0; i < results.size(); ++i) {
             switch (results[i].status) {
-                case WriteStatus::done: outcomes[places[i]] = Outcome::done; break;
-                case WriteStatus::lease_lost: outcomes[places[i]] = Outcome::lease_lost; break;
+                case WriteStatus::done:
+                    outcomes[places[i]] = Outcome::done;
+                    break;
+                case WriteStatus::lease_lost:
+                    outcomes[places[i]] = Outcome::lease_lost;
+                    break;
                 case WriteStatus::rejected:
                     throw Error(ErrorCode::database_error, results[i].error);
                 case WriteStatus::busy:

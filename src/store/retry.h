@@ -2,9 +2,9 @@
 // answer was lost is never repeated blindly: that is the caller's to decide.
 #pragma once
 
-#include "store/backend.h"
-
 #include <chrono>
+
+#include "store/backend.h"
 
 namespace pawl::store {
 

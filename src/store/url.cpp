@@ -1,11 +1,9 @@
 #include "store/url.h"
 
-#include <pawl/error.h>
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
+#include <pawl/error.h>
 
 namespace pawl::store {
 
@@ -21,7 +19,8 @@ int hex(char c) {
 std::string decode(std::string_view text) {
     std::string decoded;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '%' && i + 2 < text.size() && hex(text[i + 1]) >= 0 && hex(text[i + 2]) >= 0) {
+        if (text[i] == '%' && i + 2 < text.size() && hex(text[i + 1]) >= 0 &&
+            hex(text[i + 2]) >= 0) {
             decoded.push_back(static_cast<char>(hex(text[i + 1]) * 16 + hex(text[i + 2])));
             i += 2;
         } else {
@@ -39,7 +38,8 @@ Url::Url(const std::string& text) {
         throw Error(
             ErrorCode::invalid_url,
             fmt::format(
-                "'{}' is not a store's URL: use sqlite:file.db, sqlite::memory: or postgresql://host/db",
+                "'{}' is not a store's URL: use sqlite:file.db, sqlite::memory: or "
+                "postgresql://host/db",
                 redacted(text)
             )
         );
@@ -56,7 +56,8 @@ Url::Url(const std::string& text) {
         if (part.empty()) continue;
         if (equals == std::string_view::npos) {
             throw Error(
-                ErrorCode::invalid_url, fmt::format("parameter '{}' has no value: write name=value", part)
+                ErrorCode::invalid_url,
+                fmt::format("parameter '{}' has no value: write name=value", part)
             );
         }
         parameters_.emplace_back(part.substr(0, equals), part.substr(equals + 1));
@@ -76,7 +77,8 @@ std::optional<int> Url::take_number(std::string_view name, int least, int most) 
     if (!text) return std::nullopt;
     int value = 0;
     const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (problem == std::errc() && end == text->data() + text->size() && value >= least && value <= most)
+    if (problem == std::errc() && end == text->data() + text->size() && value >= least &&
+        value <= most)
         return value;
     throw Error(
         ErrorCode::invalid_url,
@@ -97,7 +99,8 @@ std::string Url::remaining() const {
 void Url::refuse_unknown() const {
     if (parameters_.empty()) return;
     throw Error(
-        ErrorCode::invalid_url, fmt::format("unknown parameter '{}' in the URL", parameters_.front().first)
+        ErrorCode::invalid_url,
+        fmt::format("unknown parameter '{}' in the URL", parameters_.front().first)
     );
 }
 
@@ -109,7 +112,8 @@ std::string redacted(std::string_view url) {
         const auto colon = text.find(':', start);
         if (at != std::string::npos && colon < at) text.replace(colon + 1, at - colon - 1, "***");
     }
-    for (auto at = text.find("password="); at != std::string::npos; at = text.find("password=", at + 9)) {
+    for (auto at = text.find("password="); at != std::string::npos;
+         at = text.find("password=", at + 9)) {
         const auto end = std::min(text.find('&', at), text.size());
         text.replace(at + 9, end - at - 9, "***");
     }

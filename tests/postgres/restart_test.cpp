@@ -1,0 +1,110 @@
+// The server goes away in the middle of the work, and comes back.
+#include "support/process.h"
+#include "support/store_test.h"
+
+#include <atomic>
+#include <latch>
+
+namespace pawl::test {
+namespace {
+
+// A server of the test's own.
+class Cluster {
+public:
+    Cluster() {
+        const Finished started = tool({"start", directory_.file("pg"), "-c", "fsync=off"});
+        if (started.code != 0) throw std::runtime_error("no cluster: " + started.err);
+        url_ = started.out.substr(0, started.out.find('\n'));
+    }
+    ~Cluster() { tool({"remove", directory_.file("pg")}); }
+    Cluster(const Cluster&) = delete;
+    Cluster& operator=(const Cluster&) = delete;
+
+    [[nodiscard]] const std::string& url() const { return url_; }
+    void command(const std::string& name) const {
+        const Finished finished = tool({name, directory_.file("pg")});
+        if (finished.code != 0) throw std::runtime_error(name + " failed: " + finished.err);
+    }
+
+private:
+    static Finished tool(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), std::string(PAWL_SOURCE_DIR) + "/tools/postgres_cluster.sh");
+        return run(std::move(arguments));
+    }
+    TempDirectory directory_;
+    std::string url_;
+};
+
+class RestartTest : public ::testing::Test {
+protected:
+    RestartTest() : place_(BackendKind::postgres, cluster_.url()) {
+        ConnectOptions options;
+        options.log = log_.hook();
+        store_.emplace(connect(place_.url(), options));
+        store_->install();
+        store_->create_queue("work");
+    }
+    ~RestartTest() override {
+        if (HasFailure()) std::cout << log_.text();
+    }
+    // Works 400 messages; the server is hit in the middle.
+    void survives(const std::vector<std::string>& commands) {
+        const Queue queue = store_->queue("work");
+        std::vector<NewMessage> batch(400, NewMessage{Json{"1"}, {}});
+        queue.enqueue(batch);
+        std::atomic<int> done = 0;
+        std::latch some(100);
+        std::latch go(1);
+        const auto handler = [&](const Message&) {
+            if (const int n = ++done; n <= 100) {
+                some.count_down();
+            } else {
+                go.wait();
+            }
+        };
+        auto made = worker("w").on_message("work", handler).lease(1s).create(*store_);
+        made.start();
+        some.wait();
+        std::jthread release([&] { go.count_down(); });
+        for (const std::string& command : commands) cluster_.command(command);
+        EXPECT_TRUE(eventually([&] { return queue.stats().archived == 400; }));
+        EXPECT_EQ(queue.stats().dead, 0);
+        made.stop();
+        EXPECT_EQ(store_->worker(made.id()).status, WorkerStatus::stopped);
+    }
+
+    LogLines log_;
+    Cluster cluster_;
+    Place place_;
+    std::optional<Store> store_;
+};
+
+TEST_F(RestartTest, a_worker_goes_on_after_a_restart_of_the_server) { survives({"restart"}); }
+
+TEST_F(RestartTest, a_worker_goes_on_after_a_crash_of_the_server) {
+    survives({"stop-immediate", "start"});
+}
+
+TEST_F(RestartTest, a_worker_goes_on_after_the_server_was_killed) { survives({"kill", "start"}); }
+
+TEST_F(RestartTest, a_waiting_dequeue_goes_on_after_a_restart) {
+    const Queue queue = store_->queue("work");
+    std::jthread operator_thread([&] {
+        cluster_.command("restart");
+        ConnectOptions options;
+        options.log = nullptr;
+        connect(place_.url(), options).queue("work").enqueue(Json{"1"});
+    });
+    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
+}
+
+TEST_F(RestartTest, what_was_enqueued_survives_the_servers_death) {
+    const Queue queue = store_->queue("work");
+    for (int i = 0; i < 20; ++i) queue.enqueue(Json{"1"});
+    cluster_.command("kill");
+    cluster_.command("start");
+    EXPECT_EQ(queue.stats().ready, 20);
+}
+
+}  // namespace
+}  // namespace pawl::test

@@ -1,0 +1,90 @@
+// One file, several connections and processes.
+#include "support/process.h"
+#include "support/store_test.h"
+
+namespace pawl::test {
+namespace {
+
+class LocksTest : public StoreTest {};
+INSTANTIATE_TEST_SUITE_P(, LocksTest, ::testing::Values(BackendKind::sqlite), backend_name);
+
+TEST_P(LocksTest, an_empty_claim_takes_no_write_lock) {
+    const Queue queue = make_queue();
+    queue.enqueue(Json{"1"}, {.delay = 1h});
+    const auto writer = database();
+    writer->run("begin immediate");
+    EXPECT_TRUE(take(queue, 10).empty()) << "it would wait for the lock, and fail";
+    writer->run("rollback");
+}
+
+TEST_P(LocksTest, reads_do_not_wait_for_a_writer) {
+    const Queue queue = make_queue();
+    const MessageId id = queue.enqueue(Json{"1"});
+    const auto writer = database();
+    writer->run("begin immediate");
+    EXPECT_TRUE(queue.get(id));
+    EXPECT_EQ(queue.stats().ready, 1);
+    EXPECT_EQ(store().queues().size(), 1U);
+    writer->run("rollback");
+}
+
+TEST_P(LocksTest, a_write_waits_for_another_writer) {
+    const Queue queue = make_queue();
+    const auto writer = database();
+    writer->run("begin immediate");
+    std::jthread unlock([&] { writer->run("commit"); });
+    queue.enqueue(Json{"1"});
+    EXPECT_EQ(queue.stats().ready, 1);
+}
+
+TEST_P(LocksTest, a_lock_held_for_longer_than_the_timeout_is_busy) {
+    make_queue();
+    auto impatient = options();
+    impatient.retry_timeout = 0ms;
+    const Store other = connect(place().url() + "?busy_timeout=30", impatient);
+    const auto writer = database();
+    writer->run("begin immediate");
+    const Error error = error_of([&] { other.queue("work").enqueue(Json{"1"}); });
+    EXPECT_EQ(error.code(), ErrorCode::busy);
+    EXPECT_TRUE(error.retryable());
+    EXPECT_FALSE(error.in_doubt());
+    writer->run("rollback");
+    other.queue("work").enqueue(Json{"1"});
+    EXPECT_EQ(other.queue("work").stats().ready, 1);
+}
+
+TEST_P(LocksTest, processes_under_load_see_no_busy_error) {
+    const Queue queue = make_queue();
+    const std::string ledger = place().directory().file("ledger");
+    std::vector<Process> processes;
+    for (int i = 0; i < 2; ++i) {
+        processes.push_back(start_helper({"work", place().url(), "work", "2", ledger, "30000"}));
+        processes.push_back(start_helper({"enqueue", place().url(), "work", "100"}));
+    }
+    for (const std::size_t producer : {1U, 3U}) EXPECT_EQ(processes[producer].wait(), 0);
+    EXPECT_TRUE(eventually([&] { return queue.stats().archived == 200; }));
+    for (const std::size_t consumer : {0U, 2U}) {
+        processes[consumer].signal(SIGTERM);
+        EXPECT_EQ(processes[consumer].wait(), 0);
+    }
+}
+
+TEST_P(LocksTest, threads_of_one_process_share_the_writer) {
+    const Queue queue = make_queue();
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 8; ++i) {
+            threads.emplace_back([&] {
+                for (int k = 0; k < 25; ++k) queue.enqueue(Json{"1"});
+            });
+        }
+    }
+    EXPECT_EQ(queue.stats().ready, 200);
+}
+
+TEST_P(LocksTest, the_file_is_as_durable_as_promised) {
+    EXPECT_EQ(database()->value("pragma journal_mode"), "wal");
+}
+
+}  // namespace
+}  // namespace pawl::test
