@@ -6,14 +6,14 @@
 select lease_ms, max_strikes from pawl_queues where queue_id = @queue_id and paused = 0;
 
 -- Two skip scans, over queues that have ready rows and over those that have rows with a time.
--- name: next_ready_queue(after_queue, last_queue)
+-- name: next_ready_queue(after_queue)
 select queue_id from pawl_messages
-where state = 'ready' and queue_id > @after_queue and queue_id <= @last_queue
+where state = 'ready' and queue_id > @after_queue
 order by queue_id limit 1;
 
--- name: next_timed_queue(after_queue, last_queue)
+-- name: next_timed_queue(after_queue)
 select queue_id from pawl_messages
-where state <> 'ready' and queue_id > @after_queue and queue_id <= @last_queue
+where state <> 'ready' and queue_id > @after_queue
 order by queue_id limit 1;
 
 -- name: top_priority(queue_id)

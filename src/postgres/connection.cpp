@@ -1,5 +1,6 @@
 #include "postgres/connection.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
 #include <poll.h>

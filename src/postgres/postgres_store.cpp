@@ -31,11 +31,7 @@ std::shared_ptr<store::Backend> open_postgres(PostgresTarget target, ConnectOpti
 
 Rows PostgresStore::call(const store::Statement& statement, const Params& params, Access access) {
     const auto connection = checked(pool_);
-    try {
-        return connection->run(statement, params, access);
-    } catch (const Refused& refused) {
-        throw to_error(refused.error, target_.schema);
-    }
+    return translated([&] { return connection->run(statement, params, access); });
 }
 
 Timestamp PostgresStore::now() {

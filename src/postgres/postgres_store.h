@@ -77,8 +77,17 @@ private:
         Timestamp floor_since;
     };
 
-    // A connection that has seen the right schema version. Throws not_installed, schema_too_new,
-    // ...
+    // What the server refuses leaves this class as a pawl::Error.
+    template <class Work>
+    auto translated(Work work) {
+        try {
+            return work();
+        } catch (const Refused& refused) {
+            throw to_error(refused.error, target_.schema);
+        }
+    }
+    // A connection that has seen the right schema version. Throws not_installed, schema_too_old,
+    // _new.
     Pool::Lent checked(Pool& pool);
     void check_schema(Connection& connection);
     Rows call(const store::Statement& statement, const Params& params, Access access);
@@ -95,6 +104,7 @@ private:
     void wake(QueueId queue);  // here and, after the commit, in other processes
     void apply_migrations(Connection& connection, int version);
     void record_manifest(Connection& connection);
+    SchemaReport compare_with_manifest(Connection& connection);
 
     const PostgresTarget target_;
     Pool pool_;

@@ -253,7 +253,7 @@ store::HeartbeatResult PostgresStore::heartbeat(
     store::HeartbeatResult result;
     result.outcomes.resize(extensions.size());
     const auto connection = checked(heartbeat_pool_);
-    try {
+    return translated([&] {
         if (!extensions.empty()) settle(*connection, extensions, Attempt::first, result.outcomes);
         if (!worker) return result;
         Params params;
@@ -263,9 +263,7 @@ store::HeartbeatResult PostgresStore::heartbeat(
             rows.empty() ? std::nullopt : model::value_of(model::worker_statuses, rows.text(0, 0));
         result.status = status.value_or(WorkerStatus::stopped);  // purged: it shall stop
         return result;
-    } catch (const Refused& refused) {
-        throw to_error(refused.error, target_.schema);
-    }
+    });
 }
 
 }  // namespace pawl::postgres

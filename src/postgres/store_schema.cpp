@@ -87,11 +87,7 @@ private:
 Pool::Lent PostgresStore::checked(Pool& pool) {
     auto connection = pool.lend();
     if (!connection->schema_checked) {
-        try {
-            check_schema(*connection);
-        } catch (const Refused& refused) {
-            throw to_error(refused.error, target_.schema);
-        }
+        translated([&] { check_schema(*connection); });
         connection->schema_checked = true;
     }
     return connection;
@@ -121,7 +117,7 @@ void PostgresStore::check_schema(Connection& connection) {
 
 void PostgresStore::install() {
     const auto connection = pool_.lend();
-    try {
+    translated([&] {
         ScriptTransaction transaction(*connection);
         // Several processes install at once: one works, the others wait and find it done.
         Params key;
@@ -132,9 +128,7 @@ void PostgresStore::install() {
         if (installed.version < library_version || installed.functions != functions_checksum())
             apply_migrations(*connection, installed.version);
         transaction.commit();
-    } catch (const Refused& refused) {
-        throw to_error(refused.error, target_.schema);
-    }
+    });
 }
 
 void PostgresStore::apply_migrations(Connection& connection, int version) {
@@ -180,22 +174,28 @@ void PostgresStore::record_manifest(Connection& connection) {
 
 SchemaReport PostgresStore::verify() {
     const auto connection = pool_.lend();
+    try {
+        return compare_with_manifest(*connection);
+    } catch (const Refused& refused) {  // what verify() itself needs is missing
+        return {library_version, {to_error(refused.error, target_.schema).what()}};
+    }
+}
+
+SchemaReport PostgresStore::compare_with_manifest(Connection& connection) {
     SchemaReport report;
     try {
-        check_schema(*connection);
+        check_schema(connection);
     } catch (const Error& error) {
+        if (error.retryable()) throw;
         report.problems.emplace_back(error.what());
-        report.version = installed_version(*connection, target_.schema).version;
-        return report;
-    } catch (const Refused& refused) {
-        report.problems.emplace_back(to_error(refused.error, target_.schema).what());
+        report.version = installed_version(connection, target_.schema).version;
         return report;
     }
     report.version = library_version;
     Params schema;
     schema.text(target_.schema);
-    const auto found = read_catalogue(connection->run(sql::catalogue, schema, Access::read));
-    const auto expected = read_catalogue(connection->run(sql::manifest, {}, Access::read));
+    const auto found = read_catalogue(connection.run(sql::catalogue, schema, Access::read));
+    const auto expected = read_catalogue(connection.run(sql::manifest, {}, Access::read));
     for (const auto& [key, definition] : expected) {
         const auto at = found.find(key);
         if (at == found.end()) {
@@ -213,7 +213,8 @@ SchemaReport PostgresStore::verify() {
 bool PostgresStore::has_test_clock() {
     Params name;
     name.text(fmt::format("\"{}\".clock()", target_.schema));
-    const Rows rows = pool_.lend()->run(sql::clock_is_real, name, Access::read);
+    const Rows rows =
+        translated([&] { return pool_.lend()->run(sql::clock_is_real, name, Access::read); });
     return !rows.empty() && !rows.boolean(0, 0);
 }
 

@@ -64,7 +64,7 @@ void Claimer::work(const std::stop_token& stop) {
         try {
             const auto ticket = backend_.wake_hub().ticket();
             const bool idle = paused_ || claim_once(store::Scan::streaming, stop) == 0;
-            if (idle && (paused_ || looks_left_ == 0)) wait_for_work(ticket, stop);
+            if (idle && (paused_ || !more_)) wait_for_work(ticket, stop);
             error_pause_ = 20ms;
         } catch (const std::exception& error) {
             backend_.log().warning(fmt::format("claiming goes on later: {}", error.what()));
@@ -96,18 +96,14 @@ int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
     const int room = executor_.wait_for_room(stop);
     if (room == 0) return 0;
     refresh_queues();
-    // A claim looks at some 32 queues; a turn over a wide set takes several.
-    if (looks_left_ == 0) {
-        looks_left_ = 2 + static_cast<int>(stream_.queues().size() / 16);
-        due_at_ = Clock::time_point::max();
-    }
-    --looks_left_;
-    if (stream_.queues().empty()) return looks_left_ = 0;
+    more_ = false;
+    due_at_ = Clock::time_point::max();
+    if (stream_.queues().empty()) return 0;
     const int wanted = std::min(room * largest_batch_, std::max(max_claim, largest_batch_));
     const auto asked_at = Clock::now();
     store::Claim claim = stream_.next(wanted, scan);
-    if (claim.next_due) due_at_ = std::min(due_at_, Clock::now() + (*claim.next_due - claim.now));
-    if (!claim.more || !claim.messages.empty()) looks_left_ = 0;
+    more_ = claim.more;
+    if (claim.next_due) due_at_ = Clock::now() + (*claim.next_due - claim.now);
     if (claim.messages.empty()) return 0;
 
     leases_.add(claim.messages, claim.now, asked_at);

@@ -56,7 +56,7 @@ private:
     std::unordered_map<QueueId, const HandlerSpec*> specs_;
     std::chrono::steady_clock::time_point refreshed_at_{};
     std::chrono::steady_clock::time_point due_at_{};
-    int looks_left_ = 0;  // of the turn over a wide set of queues: see Claim::more
+    bool more_ = false;
     Duration error_pause_{20};
 
     std::atomic<bool> paused_ = false;

@@ -1,7 +1,6 @@
 #include "sqlite/claim_scope.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "generated/sqlite_sql.h"
 
@@ -13,34 +12,19 @@ constexpr std::size_t widest = 32;  // queues looked at in one claim, and steps 
 
 struct Scan {
     std::vector<QueueId> queues;
-    QueueId stopped_at;  // the last one seen, where the scan was cut short
-    bool finished = false;
+    QueueId stopped_at;  // the last one seen, where the end was not reached
 };
 
-QueueId next_queue(Session& session, const store::Statement& next, QueueId after, QueueId last) {
-    Rows rows = session.query(next, after.value(), last.value());
-    return rows.next() ? rows.id<QueueId>(0) : QueueId();
-}
-
-// From behind `after` to the end, then from the start up to it.
 Scan skip_scan(Session& session, const store::Statement& next, QueueId after) {
-    constexpr QueueId end(std::numeric_limits<std::int64_t>::max());
     Scan scan;
     QueueId position = after;
-    bool wrapped = false;
     for (std::size_t steps = 0; steps < widest; ++steps) {
-        position = next_queue(session, next, position, wrapped ? after : end);
-        scan.stopped_at = position;
-        if (position) {
-            scan.queues.push_back(position);
-        } else if (wrapped) {
-            scan.finished = true;
-            break;
-        } else {
-            wrapped = true;  // QueueId() stands before the first
-        }
+        Rows rows = session.query(next, position.value());
+        if (!rows.next()) return scan;
+        position = rows.id<QueueId>(0);
+        scan.queues.push_back(position);
     }
-    if (scan.finished) scan.stopped_at = QueueId();
+    scan.stopped_at = position;
     return scan;
 }
 
@@ -55,8 +39,9 @@ std::vector<QueueId> scan_wide(
 ) {
     const Scan ready = skip_scan(session, sql::next_ready_queue, after);
     const Scan timed = skip_scan(session, sql::next_timed_queue, after);
-    scope.more = !ready.finished || !timed.finished;
-    // Where the shorter of two cut scans stopped: the next claim goes on there.
+    scope.more = ready.stopped_at || timed.stopped_at;
+    // Where the first of the two that did not reach the end has stopped: the next claim goes on
+    // there.
     for (const QueueId stopped : {ready.stopped_at, timed.stopped_at}) {
         if (stopped && (!scope.after || stopped < scope.after)) scope.after = stopped;
     }
@@ -89,7 +74,8 @@ ClaimScope find_claim_scope(
         scope.queues.push_back({id, request.lease.value_or(own), rows.number(1)});
     }
     // Another queue goes first the next time.
-    if (!scope.more) scope.after = scope.queues.empty() ? QueueId() : scope.queues.front().id;
+    if (request.queues.size() <= widest)
+        scope.after = scope.queues.empty() ? QueueId() : scope.queues.front().id;
     return scope;
 }
 

@@ -21,30 +21,49 @@ void ClaimStream::set_queues(std::vector<QueueId> queues) {
     few_.clear();
 }
 
+Claim ClaimStream::ask(const std::vector<QueueId>& queues, QueueId after) {
+    request_.queues = queues;
+    request_.after = after;
+    return backend_.claim(request_);
+}
+
 Claim ClaimStream::next(int max_messages, Scan scan) {
     request_.max_messages = max_messages;
     request_.scan = scan;
+    const auto wanted = static_cast<std::size_t>(max_messages);
     const auto now = std::chrono::steady_clock::now();
     if (!few_.empty() && scan == Scan::streaming && now - looked_at_ < look_through_every) {
-        request_.queues = few_;
-        Claim claim = backend_.claim(request_);
-        request_.after = claim.after;
-        if (claim.messages.size() < static_cast<std::size_t>(max_messages)) few_.clear();
+        Claim claim = ask(few_, few_after_);
+        few_after_ = claim.after;
+        if (claim.messages.size() < wanted) few_.clear();
         // Short is not empty-handed: what the others have comes with the next call.
         if (!claim.messages.empty()) return claim;
     }
-    request_.queues = all_;
-    request_.after = after_;
-    Claim claim = backend_.claim(request_);
-    request_.after = after_ = claim.after;
+    const QueueId began_after = after_;
+    Claim claim = ask(all_, after_);
+    after_ = claim.after;
     looked_at_ = now;
     few_.clear();
-    if (all_.size() > wide && claim.messages.size() == static_cast<std::size_t>(max_messages)) {
+    if (all_.size() <= wide) return claim;
+    keep_turn(claim, began_after);
+    if (claim.messages.size() == wanted) {
         few_ = claim.queues;
         std::ranges::sort(few_);
         few_.erase(std::unique(few_.begin(), few_.end()), few_.end());
     }
     return claim;
+}
+
+// A turn that began in the middle of the set has not seen its beginning.
+void ClaimStream::keep_turn(Claim& claim, QueueId began_after) {
+    if (!began_after) {
+        whole_turn_ = true;
+        next_due_.reset();
+    }
+    if (!claim.messages.empty()) whole_turn_ = false;
+    if (claim.next_due && (!next_due_ || *claim.next_due < *next_due_)) next_due_ = claim.next_due;
+    claim.next_due = next_due_;
+    if (!claim.more && !whole_turn_) claim.more = true;
 }
 
 }  // namespace pawl::store

@@ -15,14 +15,22 @@ public:
 
     void set_queues(std::vector<QueueId> queues);
     [[nodiscard]] const std::vector<QueueId>& queues() const { return all_; }
+    // Claim::more: claim again before waiting. Not set: every queue has been looked at since the
+    // last message came, and Claim::next_due speaks for all of them.
     [[nodiscard]] Claim next(int max_messages, Scan scan);
 
 private:
+    [[nodiscard]] Claim ask(const std::vector<QueueId>& queues, QueueId after);
+    void keep_turn(Claim& claim, QueueId began_after);
+
     Backend& backend_;
     ClaimRequest request_;
     std::vector<QueueId> all_;
-    QueueId after_;  // in the whole set
+    QueueId after_;                      // in the whole set
+    bool whole_turn_ = false;            // nothing came since the last claim from the very start
+    std::optional<Timestamp> next_due_;  // of that turn
     std::vector<QueueId> few_;
+    QueueId few_after_;
     std::chrono::steady_clock::time_point looked_at_{};
 };
 

@@ -1,9 +1,9 @@
 // The seam's claim over sets of queues.
-#include "store/backend.h"
-#include "support/store_test.h"
-
 #include <map>
 #include <set>
+
+#include "store/backend.h"
+#include "support/store_test.h"
 
 namespace pawl::test {
 namespace {

@@ -1,8 +1,8 @@
 // The seam's commit: an outcome for each write, one bad item harms no other, repetition is safe.
+#include <thread>
+
 #include "store/backend.h"
 #include "support/store_test.h"
-
-#include <thread>
 
 namespace pawl::test {
 namespace {
@@ -22,18 +22,19 @@ protected:
             const std::string function = place().schema() + ".refuse";
             database()->run(
                 "create function " + function +
-                "() returns trigger language plpgsql as $$ begin raise exception 'not this one'; end $$"
+                "() returns trigger language plpgsql as $$ begin raise exception 'not this one'; "
+                "end $$"
             );
             database()->run(
-                "create trigger refuse before update or delete on " + messages + " for each row when (" +
-                condition + ") execute function " + function + "()"
+                "create trigger refuse before update or delete on " + messages +
+                " for each row when (" + condition + ") execute function " + function + "()"
             );
             return;
         }
         for (const std::string event : {"update", "delete"}) {
             database()->run(
-                "create trigger refuse_" + event + " before " + event + " on " + messages + " when " +
-                condition + " begin select raise(abort, 'not this one'); end"
+                "create trigger refuse_" + event + " before " + event + " on " + messages +
+                " when " + condition + " begin select raise(abort, 'not this one'); end"
             );
         }
     }
@@ -123,9 +124,12 @@ TEST_P(CommitBatchTest, what_this_delivery_has_written_counts_as_done_when_it_is
 
 TEST_P(CommitBatchTest, a_repetition_that_finds_nothing_written_writes_it) {
     const auto messages = held(2);
-    EXPECT_EQ(commit({WriteKind::archive, messages[0].lease()}, Attempt::repeated), WriteStatus::done);
     EXPECT_EQ(
-        commit({WriteKind::fail, messages[1].lease(), {}, "no"}, Attempt::repeated), WriteStatus::done
+        commit({WriteKind::archive, messages[0].lease()}, Attempt::repeated), WriteStatus::done
+    );
+    EXPECT_EQ(
+        commit({WriteKind::fail, messages[1].lease(), {}, "no"}, Attempt::repeated),
+        WriteStatus::done
     );
     EXPECT_EQ(store().queue("work").stats().archived, 1);
 }
@@ -138,8 +142,13 @@ TEST_P(CommitBatchTest, a_repetition_is_fenced_off_once_the_message_was_handed_o
     ASSERT_EQ(second.size(), 2U);
     store().queue("work").archive(second[1]);
     for (const Message& message : messages) {
-        for (const WriteKind kind : {WriteKind::archive, WriteKind::remove, WriteKind::release,
-                                     WriteKind::hand_back, WriteKind::fail, WriteKind::bury})
+        for (const WriteKind kind :
+             {WriteKind::archive,
+              WriteKind::remove,
+              WriteKind::release,
+              WriteKind::hand_back,
+              WriteKind::fail,
+              WriteKind::bury})
             EXPECT_EQ(commit({kind, message.lease()}, Attempt::repeated), WriteStatus::lease_lost);
     }
     EXPECT_EQ(store().queue("work").stats().leased, 1);
@@ -150,7 +159,8 @@ TEST_P(CommitBatchTest, the_heartbeat_extends_leases_and_tells_which_are_lost) {
     const auto messages = held(2);
     advance(10s);
     const std::vector<Write> extensions{
-        {WriteKind::extend, messages[0].lease(), 30s}, {WriteKind::extend, {messages[1].id, 7}, 30s}};
+        {WriteKind::extend, messages[0].lease(), 30s},
+        {WriteKind::extend, {messages[1].id, 7}, 30s}};
     const auto result = store().backend()->heartbeat({}, extensions);
     EXPECT_EQ(result.outcomes.at(0).status, WriteStatus::done);
     EXPECT_EQ(result.outcomes.at(1).status, WriteStatus::lease_lost);

@@ -1,7 +1,7 @@
+#include <thread>
+
 #include "support/gate.h"
 #include "support/store_test.h"
-
-#include <thread>
 
 namespace pawl::test {
 namespace {
@@ -20,7 +20,8 @@ Error connect_error(const std::string& url) {
 }
 
 TEST(ConnectErrorsTest, text_that_is_no_url_is_refused) {
-    for (const std::string url : {"", "pawl.db", ":", "mysql://host/db", "http://host", "postgresql:db"}) {
+    for (const std::string url :
+         {"", "pawl.db", ":", "mysql://host/db", "http://host", "postgresql:db"}) {
         const Error error = connect_error(url);
         EXPECT_EQ(error.code(), ErrorCode::invalid_url) << url;
         EXPECT_TRUE(contains(error.what(), "sqlite:file.db")) << "it says what to use";
@@ -31,12 +32,14 @@ TEST(ConnectErrorsTest, impossible_options_are_refused) {
     ConnectOptions options;
     options.lease = 0s;
     EXPECT_EQ(
-        error_of([&] { (void)connect("sqlite::memory:", options); }).code(), ErrorCode::invalid_argument
+        error_of([&] { (void)connect("sqlite::memory:", options); }).code(),
+        ErrorCode::invalid_argument
     );
     options.lease = 10s;
     options.heartbeat = 9s;
     EXPECT_EQ(
-        error_of([&] { (void)connect("sqlite::memory:", options); }).code(), ErrorCode::invalid_argument
+        error_of([&] { (void)connect("sqlite::memory:", options); }).code(),
+        ErrorCode::invalid_argument
     );
 }
 
@@ -60,12 +63,19 @@ TEST(ConnectErrorsTest, a_file_that_is_no_database_is_named) {
 
 TEST(ConnectErrorsTest, a_folder_instead_of_a_file_is_refused) {
     const TempDirectory directory;
-    EXPECT_EQ(connect_error("sqlite:" + directory.path().string()).code(), ErrorCode::connection_failed);
+    EXPECT_EQ(
+        connect_error("sqlite:" + directory.path().string()).code(), ErrorCode::connection_failed
+    );
 }
 
 TEST(ConnectErrorsTest, sqlite_parameters_are_checked) {
     for (const std::string parameter :
-         {"synchronous=off", "busy_timeout=soon", "busy_timeout=-1", "max_connections=0", "schema=a", "speed=9",
+         {"synchronous=off",
+          "busy_timeout=soon",
+          "busy_timeout=-1",
+          "max_connections=0",
+          "schema=a",
+          "speed=9",
           "synchronous"}) {
         const Error error = connect_error("sqlite:x.db?" + parameter);
         EXPECT_EQ(error.code(), ErrorCode::invalid_url) << parameter;
@@ -90,7 +100,9 @@ TEST(ConnectErrorsTest, a_bad_schema_name_is_refused) {
 TEST(ConnectErrorsTest, postgres_parameters_are_checked) {
     const std::string server = test_server_url();
     EXPECT_EQ(connect_error(with_parameter(server, "pooler=maybe")).code(), ErrorCode::invalid_url);
-    EXPECT_EQ(connect_error(with_parameter(server, "max_connections=1")).code(), ErrorCode::invalid_url);
+    EXPECT_EQ(
+        connect_error(with_parameter(server, "max_connections=1")).code(), ErrorCode::invalid_url
+    );
     const Error unknown = connect_error(with_parameter(server, "speed=9"));
     EXPECT_TRUE(contains(unknown.what(), "speed"));
 }
@@ -124,7 +136,8 @@ TEST(ConnectErrorsTest, a_missing_database_is_named) {
 
 TEST(ConnectErrorsTest, a_server_that_never_answers_gives_a_timeout) {
     const Gate black_hole(0);
-    const Error error = connect_error("postgresql://127.0.0.1:" + std::to_string(black_hole.port()) + "/db");
+    const Error error =
+        connect_error("postgresql://127.0.0.1:" + std::to_string(black_hole.port()) + "/db");
     EXPECT_EQ(error.code(), ErrorCode::timeout);
     EXPECT_TRUE(error.retryable());
 }
@@ -145,13 +158,16 @@ TEST(ConnectErrorsTest, passwords_stand_in_no_error_and_no_log) {
     const std::string secret = "s3cr3t";
     const std::string place = "127.0.0.1:" + std::to_string(closed);
     for (const std::string& url :
-         {"postgresql://ada:" + secret + "@" + place + "/db", "postgresql://" + place + "/db?password=" + secret,
+         {"postgresql://ada:" + secret + "@" + place + "/db",
+          "postgresql://" + place + "/db?password=" + secret,
           "postgresql://ada:" + secret + "@" + place + "/db?schema=No",
           "postgresql://ada:" + secret + "@" + place + "/db?nonsense=1",
           "postgresql://ada:" + secret + "@" + place + "/db?broken",
           "postgresql://ada:" + secret + "@" + place + ":bad:/db",
-          "postgresql://ada:" + secret + "@[::1/db", "postgresql://ada:" + secret + "%zz@" + place + "/db",
-          "mysql://ada:" + secret + "@" + place + "/db", "postgresql:ada:" + secret + "@" + place,
+          "postgresql://ada:" + secret + "@[::1/db",
+          "postgresql://ada:" + secret + "%zz@" + place + "/db",
+          "mysql://ada:" + secret + "@" + place + "/db",
+          "postgresql:ada:" + secret + "@" + place,
           "postgresql://" + place + "/db?password=" + secret + "&passwort=x"}) {
         const LogLines log;
         const Error error = error_of([&] { (void)connect(url, quiet(log)); });

@@ -1,7 +1,7 @@
+#include <future>
+
 #include "support/process.h"
 #include "support/store_test.h"
-
-#include <future>
 
 namespace pawl::test {
 namespace {
@@ -9,7 +9,9 @@ namespace {
 class DequeueTest : public StoreTest {};
 PAWL_FOR_EACH_BACKEND(DequeueTest);
 
-TEST_P(DequeueTest, an_empty_queue_gives_nothing) { EXPECT_TRUE(take(make_queue(), 10).empty()); }
+TEST_P(DequeueTest, an_empty_queue_gives_nothing) {
+    EXPECT_TRUE(take(make_queue(), 10).empty());
+}
 
 TEST_P(DequeueTest, a_message_is_handed_out_with_a_lease) {
     freeze();
@@ -78,8 +80,10 @@ TEST_P(DequeueTest, no_more_than_asked_for_are_handed_out) {
 TEST_P(DequeueTest, impossible_requests_are_refused) {
     const Queue queue = make_queue();
     for (const DequeueOptions& bad :
-         {DequeueOptions{.max_messages = 0}, DequeueOptions{.max_messages = 10'001},
-          DequeueOptions{.lease = 0ms}, DequeueOptions{.wait = -1ms}}) {
+         {DequeueOptions{.max_messages = 0},
+          DequeueOptions{.max_messages = 10'001},
+          DequeueOptions{.lease = 0ms},
+          DequeueOptions{.wait = -1ms}}) {
         EXPECT_EQ(error_of([&] { (void)queue.dequeue(bad); }).code(), ErrorCode::invalid_argument);
     }
 }

@@ -1,8 +1,7 @@
-#include "support/store_test.h"
-
+#include <map>
 #include <pawl/json.h>
 
-#include <map>
+#include "support/store_test.h"
 
 namespace pawl::test {
 namespace {
@@ -11,7 +10,8 @@ class EnqueueTest : public StoreTest {
 protected:
     void refuses(const std::string& payload, ErrorCode code) const {
         const Queue queue = make_queue();
-        EXPECT_EQ(error_of([&] { queue.enqueue(Json{payload}); }).code(), code) << payload.substr(0, 50);
+        EXPECT_EQ(error_of([&] { queue.enqueue(Json{payload}); }).code(), code)
+            << payload.substr(0, 50);
         EXPECT_EQ(queue.stats().ready, 0);
     }
 };
@@ -38,8 +38,17 @@ TEST_P(EnqueueTest, a_message_is_there_when_enqueue_returns) {
 TEST_P(EnqueueTest, every_kind_of_json_value_comes_back_as_it_was_given) {
     const Queue queue = make_queue();
     for (const std::string text :
-         {"null", "true", "-0.5e-300", "\"\"", "[]", "{}", R"({"a":1,"a":2, "b" : [ ]})", R"("\u0000")",
-          R"("\ud83d\ude00 grüße 日本")", "123456789012345678901234567890", " 1 "}) {
+         {"null",
+          "true",
+          "-0.5e-300",
+          "\"\"",
+          "[]",
+          "{}",
+          R"({"a":1,"a":2, "b" : [ ]})",
+          R"("\u0000")",
+          R"("\ud83d\ude00 grüße 日本")",
+          "123456789012345678901234567890",
+          " 1 "}) {
         const MessageId id = queue.enqueue(Json{text});
         EXPECT_EQ(queue.get(id)->payload.text, text);
     }
@@ -121,7 +130,18 @@ TEST_P(EnqueueTest, a_message_for_a_time_is_invisible_until_then) {
 
 TEST_P(EnqueueTest, text_that_is_no_json_is_refused) {
     for (const std::string text :
-         {"", " ", "{", "nul", "{'a':1}", "[1,]", "1 2", "\"a", "NaN", "01", "\xEF\xBB\xBF{", "\"\t\""})
+         {"",
+          " ",
+          "{",
+          "nul",
+          "{'a':1}",
+          "[1,]",
+          "1 2",
+          "\"a",
+          "NaN",
+          "01",
+          "\xEF\xBB\xBF{",
+          "\"\t\""})
         refuses(text, ErrorCode::invalid_payload);
 }
 

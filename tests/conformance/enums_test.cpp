@@ -1,9 +1,9 @@
 // The words are the same in C++ and in SQL.
-#include "model/names.h"
-#include "support/store_test.h"
-
 #include <regex>
 #include <set>
+
+#include "model/names.h"
+#include "support/store_test.h"
 
 namespace pawl::test {
 namespace {
@@ -16,7 +16,8 @@ protected:
         if (on_postgres()) {
             definition = database()->value(
                 "select pg_get_constraintdef(oid) from pg_constraint where conrelid = '" +
-                place().table(table) + "'::regclass and conname = '" + table + "_" + column + "_check'"
+                place().table(table) + "'::regclass and conname = '" + table + "_" + column +
+                "_check'"
             );
         } else {
             const std::string sql = database()->value(
@@ -28,7 +29,8 @@ protected:
         }
         std::set<std::string> words;
         const std::regex quoted("'([A-Za-z_]+)'");
-        for (std::sregex_iterator at(definition.begin(), definition.end(), quoted), end; at != end; ++at)
+        for (std::sregex_iterator at(definition.begin(), definition.end(), quoted), end; at != end;
+             ++at)
             words.insert((*at)[1]);
         return words;
     }
@@ -51,7 +53,8 @@ TEST_P(EnumsTest, worker_statuses_are_the_same_in_sql) {
 
 TEST_P(EnumsTest, worker_events_are_the_same_in_sql) {
     std::set<std::string> stored;
-    for (const Row& row : database()->rows("select event from " + place().table("worker_transitions")))
+    for (const Row& row :
+         database()->rows("select event from " + place().table("worker_transitions")))
         stored.insert(row.front());
     EXPECT_EQ(stored, names(model::worker_events));
 }

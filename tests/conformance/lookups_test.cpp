@@ -57,7 +57,8 @@ TEST_P(LookupsTest, impossible_pages_are_refused) {
     const Queue queue = make_queue();
     for (const int limit : {0, -1, 10'001}) {
         EXPECT_EQ(
-            error_of([&] { (void)queue.list(MessageState::ready, {.after = {}, .limit = limit}); }).code(),
+            error_of([&] { (void)queue.list(MessageState::ready, {.after = {}, .limit = limit}); }
+            ).code(),
             ErrorCode::invalid_argument
         );
     }

@@ -22,7 +22,11 @@ TEST_P(QueuesTest, creating_a_queue_again_changes_only_the_options_given) {
     make_queue("graves");
     make_queue(
         "mail",
-        {.keep_archive = false, .lease = 5s, .max_strikes = 3, .max_attempts = 7, .dead_letter_queue = "graves"}
+        {.keep_archive = false,
+         .lease = 5s,
+         .max_strikes = 3,
+         .max_attempts = 7,
+         .dead_letter_queue = "graves"}
     );
     const QueueInfo before = store().queue("mail").info();
     make_queue("mail");
@@ -58,7 +62,9 @@ TEST_P(QueuesTest, an_empty_queue_can_be_deleted) {
     store().delete_queue("mail");
     EXPECT_TRUE(store().queues().empty());
     EXPECT_EQ(error_of([&] { store().delete_queue("mail"); }).code(), ErrorCode::queue_not_found);
-    EXPECT_EQ(error_of([&] { (void)store().queue("mail").info(); }).code(), ErrorCode::queue_not_found);
+    EXPECT_EQ(
+        error_of([&] { (void)store().queue("mail").info(); }).code(), ErrorCode::queue_not_found
+    );
 }
 
 TEST_P(QueuesTest, a_queue_with_messages_is_not_deleted_unless_forced) {
@@ -177,8 +183,15 @@ TEST_P(QueuesTest, operations_on_an_unknown_queue_say_so) {
 
 TEST_P(QueuesTest, bad_names_are_refused_and_make_nothing) {
     for (const std::string& name :
-         {std::string(), std::string("."), std::string(".hidden"), std::string("a b"), std::string("a/b"),
-          std::string("ä"), std::string("a\0b", 3), std::string(129, 'x'), std::string("a\n")}) {
+         {std::string(),
+          std::string("."),
+          std::string(".hidden"),
+          std::string("a b"),
+          std::string("a/b"),
+          std::string("ä"),
+          std::string("a\0b", 3),
+          std::string(129, 'x'),
+          std::string("a\n")}) {
         const Error error = error_of([&] { make_queue(name); });
         EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << name;
         EXPECT_TRUE(contains(error.what(), "invalid queue name"));
@@ -187,7 +200,8 @@ TEST_P(QueuesTest, bad_names_are_refused_and_make_nothing) {
 }
 
 TEST_P(QueuesTest, every_allowed_character_may_stand_in_a_name) {
-    for (const std::string& name : {std::string("A-z_0.9:x"), std::string(128, 'x'), std::string("-")})
+    for (const std::string& name :
+         {std::string("A-z_0.9:x"), std::string(128, 'x'), std::string("-")})
         EXPECT_EQ(make_queue(name).info().name, name);
 }
 

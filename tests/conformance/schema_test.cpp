@@ -1,7 +1,7 @@
+#include <future>
+
 #include "support/process.h"
 #include "support/store_test.h"
-
-#include <future>
 
 namespace pawl::test {
 namespace {
@@ -35,8 +35,9 @@ TEST_P(SchemaTest, threads_may_install_at_once) {
     const Place fresh(GetParam());
     std::vector<std::future<void>> installs;
     for (int i = 0; i < 8; ++i) {
-        installs.push_back(std::async(std::launch::async, [&] { connect(fresh.url(), options()).install(); })
-        );
+        installs.push_back(std::async(std::launch::async, [&] {
+            connect(fresh.url(), options()).install();
+        }));
     }
     for (auto& install : installs) EXPECT_NO_THROW(install.get());
     EXPECT_TRUE(connect(fresh.url(), options()).verify().ok());
@@ -118,7 +119,9 @@ TEST_P(SchemaTest, verify_leaves_tables_of_the_user_alone) {
 
 #ifdef PAWL_WITH_POSTGRES
 class PostgresSchemaTest : public SchemaTest {};
-INSTANTIATE_TEST_SUITE_P(, PostgresSchemaTest, ::testing::Values(BackendKind::postgres), backend_name);
+INSTANTIATE_TEST_SUITE_P(
+    , PostgresSchemaTest, ::testing::Values(BackendKind::postgres), backend_name
+);
 
 TEST_P(PostgresSchemaTest, verify_names_a_missing_function) {
     database()->run("drop function " + place().schema() + ".purge_queue(text)");
@@ -128,7 +131,8 @@ TEST_P(PostgresSchemaTest, verify_names_a_missing_function) {
 TEST_P(PostgresSchemaTest, verify_names_a_function_that_is_different) {
     database()->run(
         "create or replace function " + place().schema() +
-        ".ms(milliseconds bigint) returns interval language sql immutable as $$ select interval '1 day' $$"
+        ".ms(milliseconds bigint) returns interval language sql immutable as $$ select interval '1 "
+        "day' $$"
     );
     EXPECT_TRUE(contains(problems(), "function ms(milliseconds bigint) is different"));
 }

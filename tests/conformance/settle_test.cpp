@@ -169,7 +169,12 @@ TEST_P(SettleTest, an_invented_lease_is_lost) {
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{"1"});
     const std::vector<Lease> invented{
-        {id, 0}, {id, 1}, {id, 2}, {MessageId(id.value() + 1000), 1}, {MessageId(0), 0}, {MessageId(-1), -1}};
+        {id, 0},
+        {id, 1},
+        {id, 2},
+        {MessageId(id.value() + 1000), 1},
+        {MessageId(0), 0},
+        {MessageId(-1), -1}};
     EXPECT_EQ(queue.archive(invented), std::vector<Outcome>(6, Outcome::lease_lost));
     EXPECT_EQ(queue.extend(invented, 1s), std::vector<Outcome>(6, Outcome::lease_lost));
     EXPECT_EQ(queue.stats().ready, 1);
@@ -181,7 +186,8 @@ TEST_P(SettleTest, a_batch_has_one_outcome_for_each_in_the_order_given) {
     auto held = leases(take(queue, 4));
     std::ranges::reverse(held);
     const std::vector<Lease> batch{held[0], {held[1].message, 9}, held[2], held[3]};
-    const std::vector<Outcome> mixed{Outcome::done, Outcome::lease_lost, Outcome::done, Outcome::done};
+    const std::vector<Outcome> mixed{
+        Outcome::done, Outcome::lease_lost, Outcome::done, Outcome::done};
     EXPECT_EQ(queue.extend(batch, 40s), mixed);
     EXPECT_EQ(queue.release(std::span(batch).last(1), 1h), std::vector{Outcome::done});
     EXPECT_EQ(

@@ -68,7 +68,8 @@ TEST_P(UserTransactionTest, a_connection_of_the_other_kind_is_refused) {
     pg_conn* const no_postgres = nullptr;
     for (const Transaction& wrong : {Transaction(no_sqlite), Transaction(no_postgres)}) {
         EXPECT_EQ(
-            error_of([&] { queue.enqueue_in(wrong, Json{"1"}); }).code(), ErrorCode::wrong_transaction
+            error_of([&] { queue.enqueue_in(wrong, Json{"1"}); }).code(),
+            ErrorCode::wrong_transaction
         );
     }
 }
@@ -78,7 +79,8 @@ TEST_P(UserTransactionTest, an_unknown_queue_leaves_the_users_transaction_usable
     const auto mine = database();
     mine->run("begin");
     EXPECT_EQ(
-        error_of([&] { store().queue("nowhere").enqueue_in(mine->transaction(), Json{"1"}); }).code(),
+        error_of([&] { store().queue("nowhere").enqueue_in(mine->transaction(), Json{"1"}); }
+        ).code(),
         ErrorCode::queue_not_found
     );
     queue.enqueue_in(mine->transaction(), Json{"2"});

@@ -1,9 +1,9 @@
 // Leases while handlers run, stopping, and operators.
-#include "support/store_test.h"
-
 #include <atomic>
 #include <latch>
 #include <thread>
+
+#include "support/store_test.h"
 
 namespace pawl::test {
 namespace {
@@ -166,7 +166,9 @@ TEST_P(WorkerLifecycleTest, an_operator_suspends_and_resumes_it) {
     ASSERT_TRUE(eventually([&] { return made.status() == WorkerStatus::suspended; }));
     queue.enqueue(Json{"1"});
     const Timestamp beat = operator_store.worker(made.id()).heartbeat_at;
-    ASSERT_TRUE(eventually([&] { return operator_store.worker(made.id()).heartbeat_at > beat + 100ms; }));
+    ASSERT_TRUE(eventually([&] {
+        return operator_store.worker(made.id()).heartbeat_at > beat + 100ms;
+    }));
     EXPECT_EQ(queue.stats().ready, 1) << "a suspended worker claims nothing";
     operator_store.transition_worker(made.id(), WorkerEvent::resume);
     EXPECT_TRUE(eventually([&] { return queue.stats().archived == 1; }));

@@ -1,12 +1,11 @@
 // Handlers and the loop around them, in one process. Latches instead of sleeping.
-#include "support/store_test.h"
-
-#include <pawl/json.h>
-
 #include <atomic>
 #include <latch>
+#include <pawl/json.h>
 #include <set>
 #include <thread>
+
+#include "support/store_test.h"
 
 namespace pawl::test {
 namespace {
@@ -75,8 +74,9 @@ TEST_P(WorkerLoopTest, a_typed_handler_gets_its_value) {
     const Queue queue = make_queue();
     queue.enqueue(std::vector<int>{1, 2, 3});
     std::vector<int> got;
-    auto made =
-        worker("w").on_message("work", [&](const std::vector<int>& value) { got = value; }).create(store());
+    auto made = worker("w").on_message(
+                               "work", [&](const std::vector<int>& value) { got = value; }
+    ).create(store());
     EXPECT_EQ(made.poll_once(), 1);
     EXPECT_EQ(got, (std::vector{1, 2, 3}));
 }
@@ -93,7 +93,8 @@ TEST_P(WorkerLoopTest, a_payload_of_another_type_is_a_dead_letter_at_once) {
 
 TEST_P(WorkerLoopTest, poll_once_does_what_is_there_and_returns) {
     const Queue queue = make_queue();
-    auto made = worker("w").on_message("work", [](const Message&) {}).concurrency(2).create(store());
+    auto made =
+        worker("w").on_message("work", [](const Message&) {}).concurrency(2).create(store());
     EXPECT_EQ(made.poll_once(), 0);
     enqueue_many(queue, 2);
     EXPECT_EQ(made.poll_once(), 2);
@@ -118,10 +119,11 @@ TEST_P(WorkerLoopTest, one_worker_serves_several_queues) {
     enqueue_many(make_queue("b"), 5);
     std::atomic<int> a = 0;
     std::atomic<int> b = 0;
-    auto made = worker("w")
-                    .on_message("a", [&](const Message&) { ++a; })
-                    .on_batch("b", 2, [&](std::span<const Message> m) { b += static_cast<int>(m.size()); })
-                    .create(store());
+    auto made = worker("w").on_message(
+                               "a", [&](const Message&) { ++a; }
+    ).on_batch("b", 2, [&](std::span<const Message> m) {
+         b += static_cast<int>(m.size());
+     }).create(store());
     made.start();
     EXPECT_TRUE(drained(store().queue("a"), 5));
     EXPECT_TRUE(drained(store().queue("b"), 5));
@@ -171,9 +173,10 @@ TEST_P(WorkerLoopTest, a_transient_error_may_name_its_own_delay) {
     freeze();
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{"1"});
-    auto made = worker("w")
-                    .on_message("work", [](const Message&) { throw TransientError("later", 42s); })
-                    .create(store());
+    auto made =
+        worker("w").on_message(
+                       "work", [](const Message&) { throw TransientError("later", 42s); }
+        ).create(store());
     made.poll_once();
     EXPECT_EQ(queue.get(id)->visible_at, start + 42s);
 }
@@ -181,9 +184,10 @@ TEST_P(WorkerLoopTest, a_transient_error_may_name_its_own_delay) {
 TEST_P(WorkerLoopTest, a_permanent_error_makes_a_dead_letter_at_once) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"});
-    auto made = worker("w")
-                    .on_message("work", [](const Message&) { throw PermanentError("never"); })
-                    .create(store());
+    auto made =
+        worker("w").on_message(
+                       "work", [](const Message&) { throw PermanentError("never"); }
+        ).create(store());
     made.poll_once();
     ASSERT_EQ(queue.stats().dead, 1);
     EXPECT_TRUE(contains(queue.archived(ArchiveFilter::dead)[0].reason, "never"));
@@ -212,7 +216,8 @@ TEST_P(WorkerLoopTest, a_batch_handler_may_decide_for_single_messages) {
     const auto all = enqueue_many(queue, 4);
     auto made = worker("w")
                     .on_batch(
-                        "work", 4,
+                        "work",
+                        4,
                         [](HandlerContext& context) {
                             context.release(context.messages()[1], 1h);
                             context.fail(context.messages()[2], "bad one");
@@ -231,10 +236,11 @@ TEST_P(WorkerLoopTest, a_batch_handler_may_decide_for_single_messages) {
 TEST_P(WorkerLoopTest, a_batch_handler_that_throws_gives_the_whole_batch_back) {
     const Queue queue = make_queue();
     enqueue_many(queue, 3);
-    auto made = worker("w")
-                    .on_batch("work", 3, [](std::span<const Message>) { throw std::runtime_error("no"); })
-                    .backoff(1h, 1h)
-                    .create(store());
+    auto made =
+        worker("w")
+            .on_batch("work", 3, [](std::span<const Message>) { throw std::runtime_error("no"); })
+            .backoff(1h, 1h)
+            .create(store());
     EXPECT_EQ(made.poll_once(), 3);
     EXPECT_EQ(queue.stats().waiting, 3);
 }

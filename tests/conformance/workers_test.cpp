@@ -1,9 +1,9 @@
+#include <unistd.h>
+
 #include "model/names.h"
 #include "model/worker_state.h"
 #include "store/backend.h"
 #include "support/store_test.h"
-
-#include <unistd.h>
 
 namespace pawl::test {
 namespace {
@@ -20,8 +20,8 @@ protected:
     }
     void set_status(WorkerId id, WorkerStatus status) const {
         database()->run(
-            "update " + place().table("workers") + " set status = '" + std::string(to_string(status)) +
-            "' where worker_id = " + std::to_string(id.value())
+            "update " + place().table("workers") + " set status = '" +
+            std::string(to_string(status)) + "' where worker_id = " + std::to_string(id.value())
         );
     }
 };
@@ -85,7 +85,8 @@ TEST_P(WorkersTest, exactly_the_transitions_of_the_table_are_possible) {
                 EXPECT_EQ(store().worker(id).status, *expected) << from_name << " " << event_name;
             } else {
                 const Error error = error_of([&] { store().transition_worker(id, event); });
-                EXPECT_EQ(error.code(), ErrorCode::invalid_transition) << from_name << " " << event_name;
+                EXPECT_EQ(error.code(), ErrorCode::invalid_transition)
+                    << from_name << " " << event_name;
                 EXPECT_TRUE(contains(error.what(), std::string(from_name)));
                 EXPECT_EQ(store().worker(id).status, from);
             }
@@ -97,7 +98,9 @@ TEST_P(WorkersTest, the_table_in_sql_is_the_table_of_the_model) {
     std::vector<Row> expected;
     for (const auto& [from, event, to] : model::worker_transitions) {
         expected.push_back(
-            {std::string(to_string(from)), std::string(to_string(event)), std::string(to_string(to))}
+            {std::string(to_string(from)),
+             std::string(to_string(event)),
+             std::string(to_string(to))}
         );
     }
     auto stored = database()->rows(
@@ -163,7 +166,9 @@ TEST_P(WorkersTest, an_unknown_worker_is_an_error) {
         error_of([&] { store().transition_worker(WorkerId(9), WorkerEvent::stop); }).code(),
         ErrorCode::worker_not_found
     );
-    EXPECT_EQ(error_of([&] { (void)store().worker(WorkerId(9)); }).code(), ErrorCode::worker_not_found);
+    EXPECT_EQ(
+        error_of([&] { (void)store().worker(WorkerId(9)); }).code(), ErrorCode::worker_not_found
+    );
 }
 
 TEST_P(WorkersTest, a_worker_that_cannot_work_is_refused_and_leaves_no_row) {
@@ -175,9 +180,13 @@ TEST_P(WorkersTest, a_worker_that_cannot_work_is_refused_and_leaves_no_row) {
     refused(worker("").on_message("work", handler), ErrorCode::invalid_argument);
     refused(worker("w"), ErrorCode::invalid_argument);
     refused(worker("w").on_message("work", handler).concurrency(0), ErrorCode::invalid_argument);
-    refused(worker("w").on_batch("work", 0, [](std::span<const Message>) {}), ErrorCode::invalid_argument);
     refused(
-        worker("w").on_message("work", handler).on_message("work", handler), ErrorCode::invalid_argument
+        worker("w").on_batch("work", 0, [](std::span<const Message>) {}),
+        ErrorCode::invalid_argument
+    );
+    refused(
+        worker("w").on_message("work", handler).on_message("work", handler),
+        ErrorCode::invalid_argument
     );
     refused(worker("w").on_message("nowhere", handler), ErrorCode::queue_not_found);
     EXPECT_TRUE(store().workers().empty());

@@ -9,12 +9,15 @@ class ClaimPlanTest : public StoreTest {
 protected:
     static constexpr int backlog = 20'000;
 
-    void fill(const std::string& queue, const std::string& state, const std::string& visible) const {
+    void fill(const std::string& queue, const std::string& state, const std::string& visible)
+        const {
         database()->run(
             "insert into " + place().table("messages") +
-            " (queue_id, priority, state, visible_at, enqueued_at, payload) select q.queue_id, i % 7, '" +
+            " (queue_id, priority, state, visible_at, enqueued_at, payload) select q.queue_id, i % "
+            "7, '" +
             state + "', " + visible + ", clock_timestamp(), '1' from " + place().table("queues") +
-            " q, generate_series(1, " + std::to_string(backlog) + ") i where q.name = '" + queue + "'"
+            " q, generate_series(1, " + std::to_string(backlog) + ") i where q.name = '" + queue +
+            "'"
         );
     }
     void fill_archive(const std::string& queue) const {
@@ -35,11 +38,13 @@ protected:
     Cost read_cost(Database& session) const {
         // The counters of this very session, before they reach the shared ones.
         const auto row = session.rows(
-            "select coalesce(sum(pg_stat_get_xact_numscans(c.oid)) filter (where c.relkind = 'r'), 0), "
+            "select coalesce(sum(pg_stat_get_xact_numscans(c.oid)) filter (where c.relkind = 'r'), "
+            "0), "
             "coalesce(sum(pg_stat_get_xact_tuples_returned(c.oid)), 0), "
             "coalesce(sum(pg_stat_get_xact_blocks_fetched(c.oid)), 0) "
             "from pg_class c where c.relnamespace = '" +
-            place().schema() + "'::regnamespace and (c.relname like 'messages%' or c.relname like 'archive%')"
+            place().schema() +
+            "'::regnamespace and (c.relname like 'messages%' or c.relname like 'archive%')"
         );
         return {std::stol(row[0][0]), std::stol(row[0][1]), std::stol(row[0][2])};
     }
@@ -51,7 +56,9 @@ protected:
         const Cost after = read_cost(*session);
         session->run("rollback");
         return {
-            after.seq_scans - before.seq_scans, after.rows - before.rows, after.pages - before.pages};
+            after.seq_scans - before.seq_scans,
+            after.rows - before.rows,
+            after.pages - before.pages};
     }
     std::string claim_sql(int count) const {
         return "select * from " + place().schema() + ".claim((select array_agg(queue_id) from " +
@@ -128,7 +135,9 @@ TEST_P(ClaimPlanTest, settling_reads_only_what_it_settles) {
     const std::string leases = "array[" + message_ids + "]::bigint[], array_fill(1, array[10])";
     for (const std::string function : {"archive", "delete", "hand_back"})
         expect_cheap("select " + place().schema() + "." + function + "(" + leases + ")");
-    expect_cheap("select " + place().schema() + ".extend(" + leases + ", array_fill(5::bigint, array[10]))");
+    expect_cheap(
+        "select " + place().schema() + ".extend(" + leases + ", array_fill(5::bigint, array[10]))"
+    );
     expect_cheap("select " + place().schema() + ".release(" + leases + ")");
     expect_cheap(
         "select " + place().schema() + ".fail(" + leases +

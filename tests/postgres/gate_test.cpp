@@ -1,8 +1,8 @@
 // What happens when the connection dies at the worst moment: between the commit and its answer.
 #include "support/gate.h"
-#include "support/store_test.h"
 
 #include "store/backend.h"
+#include "support/store_test.h"
 
 namespace pawl::test {
 namespace {
@@ -95,7 +95,8 @@ TEST_P(GateTest, the_seam_tells_an_in_doubt_commit_from_a_failed_one) {
     });
     EXPECT_TRUE(error.in_doubt());
     EXPECT_TRUE(error.retryable());
-    const auto outcome = far_store().backend()->commit(std::span(&write, 1), store::Attempt::repeated);
+    const auto outcome =
+        far_store().backend()->commit(std::span(&write, 1), store::Attempt::repeated);
     EXPECT_EQ(outcome.front().status, store::WriteStatus::done);
 }
 
@@ -108,7 +109,8 @@ TEST_P(GateTest, reads_are_repeated_without_doubt) {
 
 TEST_P(GateTest, a_worker_finishes_everything_over_a_line_that_breaks_all_the_time) {
     enqueue_many(near(), 60);
-    auto made = worker("w").on_message("work", [](const Message&) {}).lease(500ms).create(far_store());
+    auto made =
+        worker("w").on_message("work", [](const Message&) {}).lease(500ms).create(far_store());
     made.start();
     for (const auto* text : {"archive", "claim", "archive", "heartbeat", "claim"}) {
         const int before = gate().lost();

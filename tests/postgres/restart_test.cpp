@@ -1,9 +1,9 @@
 // The server goes away in the middle of the work, and comes back.
-#include "support/process.h"
-#include "support/store_test.h"
-
 #include <atomic>
 #include <latch>
+
+#include "support/process.h"
+#include "support/store_test.h"
 
 namespace pawl::test {
 namespace {
@@ -28,7 +28,9 @@ public:
 
 private:
     static Finished tool(std::vector<std::string> arguments) {
-        arguments.insert(arguments.begin(), std::string(PAWL_SOURCE_DIR) + "/tools/postgres_cluster.sh");
+        arguments.insert(
+            arguments.begin(), std::string(PAWL_SOURCE_DIR) + "/tools/postgres_cluster.sh"
+        );
         return run(std::move(arguments));
     }
     TempDirectory directory_;
@@ -79,13 +81,17 @@ protected:
     std::optional<Store> store_;
 };
 
-TEST_F(RestartTest, a_worker_goes_on_after_a_restart_of_the_server) { survives({"restart"}); }
+TEST_F(RestartTest, a_worker_goes_on_after_a_restart_of_the_server) {
+    survives({"restart"});
+}
 
 TEST_F(RestartTest, a_worker_goes_on_after_a_crash_of_the_server) {
     survives({"stop-immediate", "start"});
 }
 
-TEST_F(RestartTest, a_worker_goes_on_after_the_server_was_killed) { survives({"kill", "start"}); }
+TEST_F(RestartTest, a_worker_goes_on_after_the_server_was_killed) {
+    survives({"kill", "start"});
+}
 
 TEST_F(RestartTest, a_waiting_dequeue_goes_on_after_a_restart) {
     const Queue queue = store_->queue("work");

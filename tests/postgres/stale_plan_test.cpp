@@ -20,7 +20,9 @@ TEST_P(StalePlanTest, a_table_changed_under_prepared_statements_is_not_noticed) 
     for (int i = 0; i < 2; ++i) exercise();
     const auto migration = database();
     for (const auto* table : {"messages", "archive", "queues", "workers"})
-        migration->run("alter table " + place().table(table) + " add column extra integer default 7");
+        migration->run(
+            "alter table " + place().table(table) + " add column extra integer default 7"
+        );
     exercise();
     EXPECT_EQ(queue.stats().archived, 3);
 }
@@ -28,7 +30,9 @@ TEST_P(StalePlanTest, a_table_changed_under_prepared_statements_is_not_noticed) 
 TEST_P(StalePlanTest, a_function_that_returns_another_row_type_is_prepared_again) {
     const Queue queue = make_queue();
     for (int i = 0; i < 6; ++i) (void)store().queues();
-    database()->run("alter table " + place().table("queues") + " alter column name type varchar(200)");
+    database()->run(
+        "alter table " + place().table("queues") + " alter column name type varchar(200)"
+    );
     EXPECT_EQ(store().queues().size(), 1U);
 }
 
@@ -47,7 +51,8 @@ TEST_P(StalePlanTest, nothing_relies_on_the_search_path_or_the_time_zone) {
 
 TEST_P(StalePlanTest, sessions_in_serializable_mode_work_too) {
     const Store strict = connect(
-        with_parameter(place().url(), "options=-cdefault_transaction_isolation%3Dserializable"), options()
+        with_parameter(place().url(), "options=-cdefault_transaction_isolation%3Dserializable"),
+        options()
     );
     make_queue();
     const Queue queue = strict.queue("work");

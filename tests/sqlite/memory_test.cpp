@@ -1,10 +1,9 @@
 // :memory: is exactly one connection, and everything works on it.
-#include "support/expect.h"
-
+#include <gtest/gtest.h>
 #include <pawl/pawl.h>
 #include <pawl/testing.h>
 
-#include <gtest/gtest.h>
+#include "support/expect.h"
 
 namespace pawl::test {
 namespace {

@@ -1,4 +1,5 @@
-// Every statement of a claim goes through a partial index, in its order: nothing is scanned or sorted.
+// Every statement of a claim goes through a partial index, in its order: nothing is scanned or
+// sorted.
 #include "generated/sqlite_sql.h"
 #include "support/store_test.h"
 
@@ -10,13 +11,15 @@ protected:
     std::string plan(const store::Statement& statement) const {
         std::string text(statement.text);
         std::string steps;
-        for (const Row& row : database()->rows("explain query plan " + text)) steps += row.back() + "\n";
+        for (const Row& row : database()->rows("explain query plan " + text))
+            steps += row.back() + "\n";
         return steps;
     }
     void expect_index(const store::Statement& statement, const std::string& index) const {
         const std::string steps = plan(statement);
         EXPECT_TRUE(contains(steps, index)) << statement.name;
-        EXPECT_EQ(steps.find("SCAN pawl_messages\n"), std::string::npos) << statement.name << "\n" << steps;
+        EXPECT_EQ(steps.find("SCAN pawl_messages\n"), std::string::npos) << statement.name << "\n"
+                                                                         << steps;
         EXPECT_EQ(steps.find("TEMP B-TREE"), std::string::npos) << statement.name << "\n" << steps;
     }
     void fill() const {
@@ -38,7 +41,9 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(, PlanTest, ::testing::Values(BackendKind::sqlite), backend_name);
 
-TEST_P(PlanTest, claims_use_the_partial_indexes) { expect_all(); }
+TEST_P(PlanTest, claims_use_the_partial_indexes) {
+    expect_all();
+}
 
 TEST_P(PlanTest, statistics_do_not_change_that) {
     fill();

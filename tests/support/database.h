@@ -2,9 +2,8 @@
 // user's own transactions.
 #pragma once
 
-#include <pawl/transaction.h>
-
 #include <memory>
+#include <pawl/transaction.h>
 #include <string>
 #include <vector>
 

@@ -1,25 +1,32 @@
-// What tests say: which error a call gives, and that something becomes true without sleeping blindly.
+// What tests say: which error a call gives, and that something becomes true without sleeping
+// blindly.
 #pragma once
-
-#include <pawl/error.h>
-#include <pawl/message.h>
-#include <pawl/worker_info.h>
-
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <functional>
+#include <gtest/gtest.h>
 #include <ostream>
+#include <pawl/error.h>
+#include <pawl/message.h>
+#include <pawl/worker_info.h>
 #include <string>
 #include <thread>
 
 namespace pawl {
 
 // So that a failed comparison shows names instead of bytes.
-inline void PrintTo(ErrorCode code, std::ostream* out) { *out << to_string(code); }
-inline void PrintTo(WorkerStatus status, std::ostream* out) { *out << to_string(status); }
-inline void PrintTo(WorkerEvent event, std::ostream* out) { *out << to_string(event); }
-inline void PrintTo(MessageState state, std::ostream* out) { *out << to_string(state); }
+inline void PrintTo(ErrorCode code, std::ostream* out) {
+    *out << to_string(code);
+}
+inline void PrintTo(WorkerStatus status, std::ostream* out) {
+    *out << to_string(status);
+}
+inline void PrintTo(WorkerEvent event, std::ostream* out) {
+    *out << to_string(event);
+}
+inline void PrintTo(MessageState state, std::ostream* out) {
+    *out << to_string(state);
+}
 inline void PrintTo(Outcome outcome, std::ostream* out) {
     *out << (outcome == Outcome::done ? "done" : "lease_lost");
 }

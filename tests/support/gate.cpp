@@ -1,15 +1,14 @@
 #include "support/gate.h"
 
-#include <array>
-#include <stdexcept>
-#include <vector>
-
 #include <arpa/inet.h>
+#include <array>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdexcept>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <vector>
 
 namespace pawl::test {
 
@@ -61,9 +60,15 @@ Gate::~Gate() {
     close(wake_);
 }
 
-void Gate::lose_answer_to(const std::string& text) { set_plan(Plan::lose_answer, text); }
-void Gate::lose_request(const std::string& text) { set_plan(Plan::lose_request, text); }
-void Gate::stall_at(const std::string& text) { set_plan(Plan::stall, text); }
+void Gate::lose_answer_to(const std::string& text) {
+    set_plan(Plan::lose_answer, text);
+}
+void Gate::lose_request(const std::string& text) {
+    set_plan(Plan::lose_request, text);
+}
+void Gate::stall_at(const std::string& text) {
+    set_plan(Plan::stall, text);
+}
 
 void Gate::set_plan(Plan plan, const std::string& text) {
     const std::lock_guard lock(mutex_);
@@ -119,7 +124,8 @@ void Gate::accept_one() {
     if (server_port_ != 0) {
         link.server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         const auto address = loopback(server_port_);
-        if (connect(link.server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        if (connect(link.server, reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+            0) {
             close(link.server);
             close(link.client);
             return;

@@ -1,4 +1,5 @@
-// A gate between a store and its PostgreSQL server, on loopback: forwards, and misbehaves when told.
+// A gate between a store and its PostgreSQL server, on loopback: forwards, and misbehaves when
+// told.
 #pragma once
 
 #include <atomic>

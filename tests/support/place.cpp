@@ -4,15 +4,16 @@
 #include <iostream>
 #include <random>
 #include <stdexcept>
-
 #include <unistd.h>
 
 namespace pawl::test {
 
 std::ostream& operator<<(std::ostream& out, BackendKind kind) {
     switch (kind) {
-        case BackendKind::sqlite: return out << "sqlite";
-        case BackendKind::postgres: return out << "postgres";
+        case BackendKind::sqlite:
+            return out << "sqlite";
+        case BackendKind::postgres:
+            return out << "postgres";
     }
     return out;
 }
@@ -65,7 +66,9 @@ std::string with_port(const std::string& url, int port) {
 Place::Place(BackendKind kind, std::string server_url)
     : kind_(kind), server_url_(std::move(server_url)) {
     switch (kind) {
-        case BackendKind::sqlite: url_ = "sqlite:" + directory_.file("store.db"); return;
+        case BackendKind::sqlite:
+            url_ = "sqlite:" + directory_.file("store.db");
+            return;
         case BackendKind::postgres:
             if (server_url_.empty()) server_url_ = test_server_url();
             std::random_device random;

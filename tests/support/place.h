@@ -2,13 +2,13 @@
 // server's database. Gone at the end of the test.
 #pragma once
 
-#include "support/database.h"
-
 #include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
+
+#include "support/database.h"
 
 namespace pawl::test {
 
@@ -23,7 +23,9 @@ public:
     TempDirectory(const TempDirectory&) = delete;
     TempDirectory& operator=(const TempDirectory&) = delete;
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-    [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+    [[nodiscard]] std::string file(const std::string& name) const {
+        return (path_ / name).string();
+    }
 
 private:
     std::filesystem::path path_;

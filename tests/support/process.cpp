@@ -4,14 +4,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <stdexcept>
-#include <utility>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace pawl::test {
 
@@ -122,7 +121,9 @@ void Process::write_input(const std::string& text) const {
         throw std::runtime_error("cannot write to the process");
 }
 
-void Process::close_input() { close_if_open(input_); }
+void Process::close_input() {
+    close_if_open(input_);
+}
 
 Finished run(std::vector<std::string> command, const std::string& input) {
     Process process(std::move(command));

@@ -3,9 +3,8 @@
 
 #include <chrono>
 #include <string>
-#include <vector>
-
 #include <sys/types.h>
+#include <vector>
 
 namespace pawl::test {
 
@@ -21,8 +20,8 @@ public:
     void signal(int number) const;
     // The exit code, or minus the signal that ended it. Throws after the limit.
     int wait(std::chrono::seconds limit = std::chrono::seconds(50));
-    // The next line of its output, without the newline; throws at the end of the output or after the
-    // limit.
+    // The next line of its output, without the newline; throws at the end of the output or after
+    // the limit.
     std::string read_line(std::chrono::seconds limit = std::chrono::seconds(50));
     void write_input(const std::string& text) const;
     void close_input();

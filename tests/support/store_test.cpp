@@ -35,7 +35,9 @@ ConnectOptions StoreTest::options() const {
     return options;
 }
 
-void StoreTest::freeze() const { testing::set_clock(store(), start); }
+void StoreTest::freeze() const {
+    testing::set_clock(store(), start);
+}
 
 Queue StoreTest::make_queue(const std::string& name, const QueueOptions& options) const {
     return store().create_queue(name, options);

@@ -1,19 +1,17 @@
 // The fixture of the conformance suite: a fresh store for each test, on each backend.
 #pragma once
 
-#include "support/expect.h"
-#include "support/place.h"
-
-#include <pawl/pawl.h>
-#include <pawl/testing.h>
-
 #include <gtest/gtest.h>
-
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <pawl/pawl.h>
+#include <pawl/testing.h>
 #include <string>
 #include <vector>
+
+#include "support/expect.h"
+#include "support/place.h"
 
 namespace pawl::test {
 
@@ -51,9 +49,7 @@ protected:
     void advance(Duration by) const { testing::advance_clock(store(), by); }
     static constexpr Timestamp start{std::chrono::sys_days(std::chrono::year(2030) / 1 / 2)};
 
-    Queue make_queue(
-        const std::string& name = "work", const QueueOptions& options = {}
-    ) const;
+    Queue make_queue(const std::string& name = "work", const QueueOptions& options = {}) const;
     // Payloads 0, 1, 2, ...
     static std::vector<MessageId> enqueue_many(const Queue& queue, int count);
     static std::vector<Message> take(const Queue& queue, int count = 1);
@@ -71,7 +67,7 @@ std::string backend_name(const ::testing::TestParamInfo<BackendKind>& info);
 
 }  // namespace pawl::test
 
-#define PAWL_FOR_EACH_BACKEND(Suite)                                                        \
-    INSTANTIATE_TEST_SUITE_P(                                                               \
+#define PAWL_FOR_EACH_BACKEND(Suite)                                                         \
+    INSTANTIATE_TEST_SUITE_P(                                                                \
         , Suite, ::testing::ValuesIn(pawl::test::built_backends()), pawl::test::backend_name \
     )

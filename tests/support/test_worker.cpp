@@ -2,27 +2,27 @@
 //
 //   pawl_test_worker install URL
 //   pawl_test_worker enqueue URL QUEUE COUNT       prints "enqueued"
-//   pawl_test_worker dequeue URL QUEUE             prints "waiting", then the id of the message it got
-//   pawl_test_worker hold URL QUEUE COUNT LEASE_MS prints "held" and keeps its messages until it is killed
-//   pawl_test_worker work URL QUEUE THREADS LEDGER LEASE_MS
-//       works until SIGTERM; appends "ID DELIVERY" of every message to the ledger. A message "crash" makes
-//       it abort, a message "hang" makes it print "hanging ID" and never return.
-#include <pawl/pawl.h>
-
+//   pawl_test_worker dequeue URL QUEUE             prints "waiting", then the id of the message it
+//   got pawl_test_worker hold URL QUEUE COUNT LEASE_MS prints "held" and keeps its messages until
+//   it is killed pawl_test_worker work URL QUEUE THREADS LEDGER LEASE_MS
+//       works until SIGTERM; appends "ID DELIVERY" of every message to the ledger. A message
+//       "crash" makes it abort, a message "hang" makes it print "hanging ID" and never return.
 #include <csignal>
 #include <cstdlib>
-#include <iostream>
-#include <string>
-#include <vector>
-
 #include <fcntl.h>
+#include <iostream>
+#include <pawl/pawl.h>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace {
 
 using namespace std::chrono_literals;
 
-void say(const std::string& line) { std::cout << line << std::endl; }
+void say(const std::string& line) {
+    std::cout << line << std::endl;
+}
 
 [[noreturn]] void wait_for_death() {
     while (true) pause();
@@ -31,8 +31,12 @@ void say(const std::string& line) { std::cout << line << std::endl; }
 void hold(const pawl::Queue& queue, std::size_t count, pawl::Duration lease) {
     std::size_t held = 0;
     while (held < count) {
-        held += queue.dequeue({.max_messages = static_cast<int>(count - held), .lease = lease, .wait = 10s})
-                    .size();
+        held +=
+            queue
+                .dequeue(
+                    {.max_messages = static_cast<int>(count - held), .lease = lease, .wait = 10s}
+                )
+                .size();
     }
     say("held");
     wait_for_death();
@@ -46,7 +50,10 @@ void append(int ledger, const pawl::Message& message) {
 }
 
 void work(
-    const pawl::Store& store, const std::string& queue, int threads, const std::string& file,
+    const pawl::Store& store,
+    const std::string& queue,
+    int threads,
+    const std::string& file,
     pawl::Duration lease
 ) {
     const int ledger = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -89,7 +96,10 @@ int run(const std::vector<std::string>& arguments) {
         hold(queue, std::stoul(arguments.at(3)), pawl::Duration(std::stol(arguments.at(4))));
     } else if (mode == "work") {
         work(
-            store, queue.name(), std::stoi(arguments.at(3)), arguments.at(4),
+            store,
+            queue.name(),
+            std::stoi(arguments.at(3)),
+            arguments.at(4),
             pawl::Duration(std::stol(arguments.at(5)))
         );
     } else {

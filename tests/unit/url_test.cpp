@@ -1,4 +1,5 @@
 #include "store/url.h"
+
 #include "support/expect.h"
 
 namespace pawl::test {
@@ -26,7 +27,10 @@ TEST(UrlTest, numbers_are_checked) {
     EXPECT_EQ(Url("s:?n=7").take_number("n", 1, 9), 7);
     EXPECT_FALSE(Url("s:?m=7").take_number("n", 1, 9).has_value());
     for (const std::string value : {"0", "10", "7x", "", "-1", "99999999999999"})
-        EXPECT_EQ(error_of([&] { (void)Url("s:?n=" + value).take_number("n", 1, 9); }).code(), ErrorCode::invalid_url);
+        EXPECT_EQ(
+            error_of([&] { (void)Url("s:?n=" + value).take_number("n", 1, 9); }).code(),
+            ErrorCode::invalid_url
+        );
 }
 
 TEST(UrlTest, what_nobody_took_is_refused_by_name) {
@@ -37,7 +41,10 @@ TEST(UrlTest, what_nobody_took_is_refused_by_name) {
 TEST(UrlTest, passwords_are_never_shown) {
     EXPECT_EQ(redacted("postgresql://ada:s3cr3t@host/db"), "postgresql://ada:***@host/db");
     EXPECT_EQ(redacted("postgresql://ada:a@b:c@host/db"), "postgresql://ada:***@host/db");
-    EXPECT_EQ(redacted("postgresql://host/db?password=s3cr3t&x=1"), "postgresql://host/db?password=***&x=1");
+    EXPECT_EQ(
+        redacted("postgresql://host/db?password=s3cr3t&x=1"),
+        "postgresql://host/db?password=***&x=1"
+    );
     EXPECT_EQ(redacted("sqlite:file.db"), "sqlite:file.db");
     EXPECT_EQ(redacted("postgresql://ada@host:5432/db"), "postgresql://ada@host:5432/db");
 }

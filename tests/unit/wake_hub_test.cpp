@@ -1,7 +1,6 @@
 #include "base/wake_hub.h"
 
 #include <gtest/gtest.h>
-
 #include <thread>
 #include <vector>
 
@@ -13,7 +12,9 @@ using Clock = std::chrono::steady_clock;
 
 const std::vector<QueueId> one{QueueId(1)};
 const std::vector<QueueId> two{QueueId(1), QueueId(2)};
-Clock::time_point far_away() { return Clock::now() + 40s; }
+Clock::time_point far_away() {
+    return Clock::now() + 40s;
+}
 
 TEST(WakeHubTest, a_notification_after_the_ticket_ends_the_wait_at_once) {
     WakeHub hub;

@@ -19,8 +19,10 @@
 -- The last row returned has no message_id: it tells the clock, when the next row becomes due, whether
 -- due rows were looked for, the queue to start after the next time, and whether queues were left out.
 
--- Up to 32 queues that are worth a look, not paused, starting after `after_queue`. A narrow set is
--- taken as it is; of a wide one only queues that have rows, found by skipping through the indexes.
+-- The queues that are worth a look, not paused. A narrow set (up to 32) is taken as it is, starting
+-- after `after_queue`. Of a wide one only queues that have rows, found by skipping through the two
+-- indexes, each at most 32 steps from behind `after_queue` on; `more` says that the end was not
+-- reached, and last_queue where to go on (0: from the start).
 create or replace function {schema}.claim_queues(
     queue_ids bigint[], after_queue bigint,
     out live bigint[], out leases_ms bigint[], out strikes_limits integer[], out last_queue bigint,
@@ -31,47 +33,36 @@ set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force
 as $$
 declare
     candidates bigint[] := queue_ids;
-    wanted     constant integer := 32;
+    narrow     constant integer := 32;
 begin
-    more := cardinality(queue_ids) > wanted;
-    if more then
-        -- Two skip scans, each from behind after_queue to the end, then from the start up to it.
+    more := false;
+    if cardinality(queue_ids) > narrow then
         with recursive
-        ready_queues (queue_id, wrapped, steps) as (
-            select coalesce(
-                       (select min(m.queue_id) from {schema}.messages m
-                        where m.state = 'ready' and m.queue_id > after_queue), 0), false, 1
+        ready_queues (queue_id, steps) as (
+            select after_queue, 0
             union all
-            select coalesce(
-                       (select min(m.queue_id) from {schema}.messages m
-                        where m.state = 'ready' and m.queue_id > s.queue_id
-                          and (not (s.wrapped or s.queue_id = 0) or m.queue_id <= after_queue)), 0),
-                   s.wrapped or s.queue_id = 0, s.steps + 1
-            from ready_queues s
-            where s.steps < wanted and not (s.wrapped and s.queue_id = 0)
+            select (select m.queue_id from {schema}.messages m
+                    where m.state = 'ready' and m.queue_id > s.queue_id
+                    order by m.queue_id limit 1), s.steps + 1
+            from ready_queues s where s.steps < narrow and s.queue_id is not null
         ),
-        due_queues (queue_id, wrapped, steps) as (
-            select coalesce(
-                       (select min(m.queue_id) from {schema}.messages m
-                        where m.state <> 'ready' and m.queue_id > after_queue), 0), false, 1
+        due_queues (queue_id, steps) as (
+            select after_queue, 0
             union all
-            select coalesce(
-                       (select min(m.queue_id) from {schema}.messages m
-                        where m.state <> 'ready' and m.queue_id > s.queue_id
-                          and (not (s.wrapped or s.queue_id = 0) or m.queue_id <= after_queue)), 0),
-                   s.wrapped or s.queue_id = 0, s.steps + 1
-            from due_queues s
-            where s.steps < wanted and not (s.wrapped and s.queue_id = 0)
+            select (select m.queue_id from {schema}.messages m
+                    where m.state <> 'ready' and m.queue_id > s.queue_id
+                    order by m.queue_id limit 1), s.steps + 1
+            from due_queues s where s.steps < narrow and s.queue_id is not null
         ),
         scanned as (
             select * from ready_queues union all select * from due_queues
         )
-        select array_agg(distinct s.queue_id) filter (where s.queue_id > 0 and s.queue_id = any(queue_ids)),
-               count(*) filter (where s.wrapped and s.queue_id = 0) < 2,
-               -- Where the shorter of two cut scans stopped: the next claim goes on there.
-               coalesce(min(s.queue_id) filter (where s.steps = wanted and s.queue_id > 0), 0)
-        into candidates, more, last_queue
+        select array_agg(distinct s.queue_id) filter (where s.steps > 0 and s.queue_id = any(queue_ids)),
+               -- Where the first of the two that did not reach the end has stopped.
+               coalesce(min(s.queue_id) filter (where s.steps = narrow), 0)
+        into candidates, last_queue
         from scanned s;
+        more := last_queue > 0;
     end if;
     select array_agg(q.queue_id), array_agg(q.lease_ms), array_agg(q.max_strikes)
     into live, leases_ms, strikes_limits
@@ -80,9 +71,8 @@ begin
         from {schema}.queues q
         where q.queue_id = any(candidates) and not q.paused
         order by q.queue_id <= after_queue, q.queue_id
-        limit wanted * 2
     ) q;
-    if not more then
+    if cardinality(queue_ids) <= narrow then
         last_queue := live[1];  -- another queue goes first the next time
     end if;
 end

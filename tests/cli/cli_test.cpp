@@ -1,0 +1,150 @@
+// The real program, as a shell sees it.
+#include <nlohmann/json.hpp>
+
+#include "support/expect.h"
+#include "support/place.h"
+#include "support/process.h"
+
+namespace pawl::test {
+namespace {
+
+using nlohmann::json;
+
+class CliTest : public ::testing::Test {
+protected:
+    Finished pawl(std::vector<std::string> arguments, const std::string& input = {}) const {
+        arguments.insert(
+            arguments.begin(), {PAWL_COMMAND, "--url", "sqlite:" + directory_.file("cli.db")}
+        );
+        return run(std::move(arguments), input);
+    }
+    json pawl_json(std::vector<std::string> arguments, const std::string& input = {}) const {
+        arguments.emplace_back("--json");
+        const Finished finished = pawl(std::move(arguments), input);
+        EXPECT_EQ(finished.code, 0) << finished.err;
+        return json::parse(finished.out);
+    }
+    void install() const {
+        ASSERT_EQ(pawl({"install"}).code, 0);
+        ASSERT_EQ(pawl({"queue", "create", "mail"}).code, 0);
+    }
+    TempDirectory directory_;
+};
+
+TEST_F(CliTest, a_message_makes_the_round_trip) {
+    install();
+    const Finished enqueued = pawl({"enqueue", "mail", R"({"to":"ada"})"});
+    EXPECT_EQ(enqueued.code, 0) << enqueued.err;
+    EXPECT_EQ(enqueued.out, "1\n");
+    const json got = pawl_json({"dequeue", "mail"});
+    ASSERT_EQ(got.size(), 1U);
+    EXPECT_EQ(got[0]["id"], 1);
+    EXPECT_EQ(got[0]["delivery"], 1);
+    EXPECT_EQ(got[0]["state"], "leased");
+    EXPECT_EQ(got[0]["payload"]["to"], "ada");
+    EXPECT_EQ(pawl_json({"settle", "archive", "mail", "1", "1"})["outcome"], "done");
+    EXPECT_EQ(pawl({"settle", "archive", "mail", "1", "1"}).code, 1) << "it came too late";
+    EXPECT_EQ(pawl_json({"archive", "list", "mail"})[0]["state"], "archived");
+    EXPECT_EQ(pawl_json({"archive", "replay", "mail", "1"})["replayed"], 1);
+    EXPECT_EQ(pawl_json({"queue", "stats", "mail"})["ready"], 1);
+}
+
+TEST_F(CliTest, an_empty_dequeue_is_no_failure) {
+    install();
+    EXPECT_EQ(pawl_json({"dequeue", "mail"}), json::array());
+}
+
+TEST_F(CliTest, lines_of_a_file_become_messages) {
+    install();
+    const json ids = pawl_json({"enqueue", "mail", "--file", "-"}, "1\n\n{\"a\":2}\n[3]\n");
+    EXPECT_EQ(ids["ids"].size(), 3U);
+    const Finished bad = pawl({"enqueue", "mail", "--file", "-"}, "1\n{\n");
+    EXPECT_EQ(bad.code, 1);
+    EXPECT_TRUE(contains(bad.err, "line 2"));
+    EXPECT_EQ(pawl_json({"queue", "stats", "mail"})["ready"], 3);
+}
+
+TEST_F(CliTest, every_json_output_parses) {
+    install();
+    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+             {"install"},
+             {"verify"},
+             {"queue", "list"},
+             {"queue", "stats"},
+             {"queue", "pause", "mail"},
+             {"queue", "resume", "mail"},
+             {"message", "list", "mail"},
+             {"archive", "list", "mail"},
+             {"worker", "list"},
+             {"stats"},
+             {"queue", "purge", "mail", "--yes"},
+             {"queue", "delete", "mail"}})
+        EXPECT_FALSE(pawl_json(command).is_discarded()) << command.front();
+}
+
+TEST_F(CliTest, a_failure_is_exit_code_1_and_speaks_on_standard_error) {
+    const Finished early = pawl({"queue", "list"});
+    EXPECT_EQ(early.code, 1);
+    EXPECT_EQ(early.out, "");
+    EXPECT_TRUE(contains(early.err, "pawl install"));
+    install();
+    const Finished unknown = pawl({"enqueue", "nowhere", "1"});
+    EXPECT_EQ(unknown.code, 1);
+    EXPECT_TRUE(contains(unknown.err, "'nowhere'"));
+    const Finished invalid = pawl({"enqueue", "mail", "{"});
+    EXPECT_EQ(invalid.code, 1);
+    EXPECT_TRUE(contains(invalid.err, "JSON"));
+}
+
+TEST_F(CliTest, errors_are_json_where_json_was_asked_for) {
+    install();
+    const Finished finished = pawl({"enqueue", "nowhere", "1", "--json"});
+    EXPECT_EQ(finished.code, 1);
+    EXPECT_EQ(json::parse(finished.err)["error"], "queue_not_found");
+}
+
+TEST_F(CliTest, a_command_line_that_makes_no_sense_is_exit_code_2) {
+    EXPECT_EQ(pawl({"dance"}).code, 2);
+    EXPECT_EQ(pawl({"enqueue"}).code, 2);
+    EXPECT_EQ(pawl({"dequeue", "mail", "--max", "many"}).code, 2);
+    EXPECT_EQ(pawl({"queue", "create", "mail", "--lease", "soon"}).code, 2);
+}
+
+TEST_F(CliTest, help_and_version_are_on_standard_output) {
+    EXPECT_EQ(pawl({"--help"}).code, 0);
+    EXPECT_TRUE(contains(pawl({"--help"}).out, "enqueue"));
+    EXPECT_TRUE(contains(pawl({"--version"}).out, "0.1.0"));
+}
+
+TEST_F(CliTest, verify_fails_with_a_list) {
+    install();
+    EXPECT_EQ(pawl({"verify"}).code, 0);
+    open_sqlite_database(directory_.file("cli.db"))->run("drop index pawl_messages_ready");
+    const Finished finished = pawl({"verify"});
+    EXPECT_EQ(finished.code, 1);
+    EXPECT_TRUE(contains(finished.out + finished.err, "pawl_messages_ready"));
+}
+
+TEST_F(CliTest, the_url_comes_from_the_environment_too) {
+    install();
+    const Finished finished = run(
+        {"env",
+         "PAWL_URL=sqlite:" + directory_.file("cli.db"),
+         PAWL_COMMAND,
+         "queue",
+         "list",
+         "--json"}
+    );
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    EXPECT_EQ(json::parse(finished.out)[0]["name"], "mail");
+}
+
+TEST_F(CliTest, a_password_is_not_shown) {
+    const Finished finished =
+        run({PAWL_COMMAND, "--url", "postgresql://a:s3cr3t@127.0.0.1:1/db", "stats"});
+    EXPECT_EQ(finished.code, 1);
+    EXPECT_EQ((finished.out + finished.err).find("s3cr3t"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pawl::test

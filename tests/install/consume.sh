@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Builds and runs a program that uses pawl in one of three ways.
+# usage: consume.sh find_package|add_subdirectory|pkg_config SOURCE BUILD COMPILER FLAGS
+set -euo pipefail
+
+way=$1 source=$2 build=$3 compiler=$4 flags=$5
+here=$source/tests/install
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+configure() { # CMAKE ARGS
+    cmake -S "$here/$way" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_COMPILER=$compiler" \
+        "-DCMAKE_CXX_FLAGS=$flags" "-DCMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache || true)" "$@"
+}
+
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+if [[ $way != add_subdirectory ]]; then
+    # Somewhere else than where it was built for: the package must not remember a path.
+    cmake --install "$build" --prefix "$work/first" >/dev/null
+    mv "$work/first" "$work/prefix"
+fi
+
+case $way in
+find_package)
+    configure "-DCMAKE_PREFIX_PATH=$work/prefix"
+    cmake --build "$work/build"
+    program=$work/build/consumer
+    ;;
+add_subdirectory)
+    configure "-DPAWL_SOURCE=$source"
+    cmake --build "$work/build" --parallel 2
+    program=$work/build/consumer
+    ;;
+pkg_config)
+    export PKG_CONFIG_PATH
+    PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name pawl.pc)")
+    program=$work/consumer
+    # shellcheck disable=SC2046,SC2086 # lists of flags
+    "$compiler" -std=c++20 $flags "$here/main.cpp" -o "$program" $(pkg-config --cflags --libs pawl)
+    ;;
+*)
+    echo "unknown way: $way" >&2
+    exit 2
+    ;;
+esac
+"$program"
