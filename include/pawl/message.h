@@ -52,26 +52,26 @@ struct ArchivedMessage {
 };
 
 struct EnqueueOptions {
-    int priority = 0;             ///< higher first; equal ones in order of arrival
-    Duration delay{0};            ///< from the database's now
-    std::optional<Timestamp> at;  ///< a time instead of a delay; the past means now
+    int priority = 0;                  ///< higher first; equal ones in order of arrival
+    Duration delay{0};                 ///< from the database's now
+    std::optional<Timestamp> at = {};  ///< a time instead of a delay; the past means now
 };
 
 /// One element of a batch.
 struct NewMessage {
-    Json payload;
-    EnqueueOptions options;
+    Json payload = {};
+    EnqueueOptions options = {};
 };
 
 struct DequeueOptions {
     int max_messages = 1;
-    std::optional<Duration> lease;  ///< default: the queue's
-    Duration wait{0};               ///< how long to wait for a first message; no busy polling
+    std::optional<Duration> lease = {};  ///< default: the queue's
+    Duration wait{0};                    ///< how long to wait for a first message; no busy polling
 };
 
 /// Keyset paging: pass the last id seen as `after` to get the next page.
 struct PageRequest {
-    MessageId after;
+    MessageId after = {};
     int limit = 100;
 };
 

@@ -20,11 +20,12 @@ class Backend;
 
 /// Only what is given is changed; create_queue() on an existing queue keeps the rest.
 struct QueueOptions {
-    std::optional<bool> keep_archive;              ///< default true: settled messages stay readable
-    std::optional<Duration> lease;                 ///< default: the store's (30 s)
-    std::optional<int> max_strikes;                ///< default 5: hand-outs without any report
-    std::optional<int> max_attempts;               ///< default 25: failed executions; 0 = no limit
-    std::optional<std::string> dead_letter_queue;  ///< default: the archive; "" goes back to it
+    std::optional<bool> keep_archive = {};  ///< default true: settled messages stay readable
+    std::optional<Duration> lease = {};     ///< default: the store's (30 s)
+    std::optional<int> max_strikes = {};    ///< default 5: hand-outs without any report
+    std::optional<int> max_attempts = {};   ///< default 25: failed executions; 0 = no limit
+    std::optional<std::string> dead_letter_queue =
+        {};  ///< default: the archive; "" goes back to it
 };
 
 /// A queue's settings as they are stored.

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "store/backend.h"
+#include "store/claim_stream.h"
 #include "support/store_test.h"
 
 namespace pawl::test {
@@ -144,16 +145,17 @@ TEST_P(ClaimSetsTest, due_messages_of_a_wide_set_are_found) {
 }
 
 TEST_P(ClaimSetsTest, a_wide_set_with_nothing_due_comes_to_rest) {
+    freeze();
     const auto queues = make_queues(80);
-    for (int i = 0; i < 80; ++i) q(i).enqueue(Json{"1"}, {.delay = 1h});
-    QueueId after;
-    bool rests = false;
-    for (int claims = 0; claims < 10 && !rests; ++claims) {
-        const Claim part = claim(queues, 10, after);
-        after = part.after;
-        rests = !part.more;
-    }
-    EXPECT_TRUE(rests) << "a worker would claim again and again and never wait";
+    for (int i = 0; i < 80; ++i) q(i).enqueue(Json{"1"}, {.delay = std::chrono::minutes(100 - i)});
+    store::ClaimStream stream(*store().backend(), {}, {});
+    stream.set_queues(queues);
+    Claim last;
+    int claims = 0;
+    do last = stream.next(10, store::Scan::streaming);
+    while (last.more && ++claims < 20);
+    EXPECT_FALSE(last.more) << "a worker would claim again and again and never wait";
+    EXPECT_EQ(last.next_due, start + 21min) << "it speaks for all of them";
 }
 
 TEST_P(ClaimSetsTest, the_claim_tells_when_the_next_message_becomes_due) {

@@ -8,8 +8,11 @@ here=$source/tests/install
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Stays between runs, so that pawl is not built again from nothing.
+tree=$build/consumer/$way
+
 configure() { # CMAKE ARGS
-    cmake -S "$here/$way" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_COMPILER=$compiler" \
+    cmake -S "$here/$way" -B "$tree" -G Ninja -DCMAKE_BUILD_TYPE= "-DCMAKE_CXX_COMPILER=$compiler" \
         "-DCMAKE_CXX_FLAGS=$flags" "-DCMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache || true)" "$@"
 }
 
@@ -22,14 +25,15 @@ fi
 
 case $way in
 find_package)
+    rm -rf "$tree" # the prefix is another one each time
     configure "-DCMAKE_PREFIX_PATH=$work/prefix"
-    cmake --build "$work/build"
-    program=$work/build/consumer
+    cmake --build "$tree"
+    program=$tree/consumer
     ;;
 add_subdirectory)
     configure "-DPAWL_SOURCE=$source"
-    cmake --build "$work/build" --parallel 2
-    program=$work/build/consumer
+    cmake --build "$tree" --parallel 2
+    program=$tree/consumer
     ;;
 pkg_config)
     export PKG_CONFIG_PATH
