@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include "postgres/connection.h"
+#include "store/url.h"
 
 namespace pawl::postgres {
 
@@ -46,8 +47,7 @@ std::string where(const PGconn* connection) {
     throw Error(code, message).mark_retryable();
 }
 
-void wait_until_connected(PGconn* connection, Duration timeout) {
-    const auto deadline = Clock::now() + timeout;
+void wait_until_connected(PGconn* connection, Clock::time_point deadline) {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
     while (status != PGRES_POLLING_OK) {
         if (status == PGRES_POLLING_FAILED) {
@@ -64,20 +64,49 @@ void wait_until_connected(PGconn* connection, Duration timeout) {
             static_cast<short>(status == PGRES_POLLING_READING ? POLLIN : POLLOUT),
             0};
         if (left <= Duration::zero() || poll(&waiting, 1, static_cast<int>(left.count())) == 0) {
-            fail(
-                ErrorCode::timeout,
-                fmt::format("no answer from {} within {} ms", where(connection), timeout.count())
-            );
+            fail(ErrorCode::timeout, fmt::format("no answer from {} in time", where(connection)));
         }
         status = PQconnectPoll(connection);
     }
 }
 
-// A pooler invents the process id it tells its clients, so the true one gives it away.
-void refuse_unexpected_pooler(PGconn* connection) {
-    const PgResult result(PQexec(connection, "select pg_backend_pid()::text"));
-    if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) return;
-    if (std::to_string(PQbackendPID(connection)) == PQgetvalue(result.get(), 0, 0)) return;
+// libpq's words about a URL that it cannot read quote the URL, password and all.
+void refuse_unreadable(const std::string& url) {
+    const std::unique_ptr<PQconninfoOption, Deleter<PQconninfoFree>> parsed(
+        PQconninfoParse(url.c_str(), nullptr)
+    );
+    if (parsed) return;
+    throw Error(
+        ErrorCode::invalid_url,
+        fmt::format(
+            "libpq cannot read the URL '{}': check user, host, port, database and parameters "
+            "(special "
+            "characters are written %XX)",
+            store::redacted(url)
+        )
+    );
+}
+
+// The server's first answer, within the same timeout as the connection. A pooler invents the
+// process id it tells its clients, so the true one gives it away.
+void check_first_answer(PGconn* connection, Pooler pooler, Clock::time_point deadline) {
+    if (PQsendQuery(connection, "select pg_backend_pid()::text") != 1)
+        fail(ErrorCode::connection_failed, connection_message(connection));
+    while (PQisBusy(connection) == 1) {
+        const auto left = std::chrono::duration_cast<Duration>(deadline - Clock::now());
+        pollfd waiting{PQsocket(connection), POLLIN, 0};
+        if (left <= Duration::zero() || poll(&waiting, 1, static_cast<int>(left.count())) == 0)
+            fail(ErrorCode::timeout, fmt::format("no answer from {} in time", where(connection)));
+        if (PQconsumeInput(connection) != 1)
+            fail(ErrorCode::connection_failed, connection_message(connection));
+    }
+    const PgResult result(PQgetResult(connection));
+    if (PQresultStatus(result.get()) != PGRES_TUPLES_OK)
+        fail(ErrorCode::connection_failed, connection_message(connection));
+    const bool direct = std::to_string(PQbackendPID(connection)) == PQgetvalue(result.get(), 0, 0);
+    while (PgResult(PQgetResult(connection))) {
+    }
+    if (direct || pooler != Pooler::none) return;
     throw Error(
         ErrorCode::pooler_detected,
         fmt::format(
@@ -91,6 +120,8 @@ void refuse_unexpected_pooler(PGconn* connection) {
 }  // namespace
 
 std::unique_ptr<Connection> Connection::open(const PostgresTarget& target, Duration timeout) {
+    const auto deadline = Clock::now() + timeout;
+    refuse_unreadable(target.url);
     PgConnection connection = start(target);
     if (!connection) throw std::bad_alloc();
     if (PQstatus(connection.get()) == CONNECTION_BAD) {
@@ -103,11 +134,11 @@ std::unique_ptr<Connection> Connection::open(const PostgresTarget& target, Durat
             )
         );
     }
-    wait_until_connected(connection.get(), timeout);
+    wait_until_connected(connection.get(), deadline);
     PQsetNoticeProcessor(
         connection.get(), [](void*, const char*) {}, nullptr
     );
-    if (target.pooler == Pooler::none) refuse_unexpected_pooler(connection.get());
+    check_first_answer(connection.get(), target.pooler, deadline);
     return std::unique_ptr<Connection>(new Connection(std::move(connection), target));
 }
 

@@ -106,11 +106,11 @@ void Url::refuse_unknown() const {
 
 std::string redacted(std::string_view url) {
     std::string text(url);
-    if (const auto slashes = text.find("://"); slashes != std::string::npos) {
-        const auto start = slashes + 3;
-        const auto at = text.rfind('@');  // the last one: a password may hold others
-        const auto colon = text.find(':', start);
-        if (at != std::string::npos && colon < at) text.replace(colon + 1, at - colon - 1, "***");
+    const auto scheme = text.find(':');
+    const auto at_sign = text.rfind('@');  // the last one: a password may hold others
+    if (scheme != std::string::npos && at_sign != std::string::npos) {
+        const auto colon = text.find(':', scheme + 1);
+        if (colon < at_sign) text.replace(colon + 1, at_sign - colon - 1, "***");
     }
     for (auto at = text.find("password="); at != std::string::npos;
          at = text.find("password=", at + 9)) {
