@@ -146,7 +146,7 @@ private:
             return
                 [handler = std::move(handler)](HandlerContext& c) mutable { handler(c.message()); };
         } else if constexpr (std::invocable<F&, HandlerContext&>) {
-            return std::move(handler);
+            return handler;
         } else if constexpr (std::is_pointer_v<F>) {
             return wrap_typed(std::move(handler), handler);
         } else {

@@ -234,7 +234,9 @@ void PostgresStore::commit_range(
         } catch (const Refused& refused) {
             if (is_conflict(refused.error) && conflicts < max_conflicts) continue;
             const Error error = to_error(refused.error, target_.schema);
-            if (error.code() != ErrorCode::database_error) throw error;  // no item's fault
+            if (error.retryable() || error.code() == ErrorCode::not_installed ||
+                error.code() == ErrorCode::pooler_detected)
+                throw error;  // no item's fault
             if (writes.size() == 1) {
                 outcomes[0] = {WriteStatus::rejected, error.what()};
                 return;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <thread>
 
 #include "support/gate.h"

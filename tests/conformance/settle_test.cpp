@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "support/store_test.h"
 
 namespace pawl::test {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unistd.h>
 
 #include "model/names.h"

@@ -1,5 +1,6 @@
 #include "support/database.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #ifdef PAWL_WITH_POSTGRES

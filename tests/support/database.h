@@ -2,6 +2,7 @@
 // user's own transactions.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <pawl/transaction.h>
 #include <string>

@@ -1,5 +1,6 @@
 #include "support/place.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <random>

@@ -2,6 +2,7 @@
 // server's database. Gone at the end of the test.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <ostream>

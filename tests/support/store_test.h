@@ -1,6 +1,7 @@
 // The fixture of the conformance suite: a fresh store for each test, on each backend.
 #pragma once
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <memory>
 #include <mutex>
