@@ -40,11 +40,13 @@ Claimer::~Claimer() {
 }
 
 void Claimer::start() {
+    const std::lock_guard lock(lifecycle_);
     if (!thread_.joinable())
         thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
 void Claimer::stop() {
+    const std::lock_guard lock(lifecycle_);
     if (!thread_.joinable()) return;
     thread_.request_stop();
     thread_.join();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <unordered_map>
@@ -60,6 +61,7 @@ private:
     Duration error_pause_{20};
 
     std::atomic<bool> paused_ = false;
+    std::mutex lifecycle_;  // start() and stop() come from different threads
     std::jthread thread_;
 };
 

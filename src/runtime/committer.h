@@ -3,6 +3,7 @@
 // load.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -58,7 +59,7 @@ private:
     std::condition_variable_any changed_;
     std::deque<Item> pending_;
     std::size_t in_flight_ = 0;
-    bool only_busy_left_ = false;
+    std::atomic<bool> only_busy_left_ = false;
     std::jthread thread_;
 };
 

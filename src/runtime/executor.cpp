@@ -131,13 +131,16 @@ void Executor::run(const std::shared_ptr<Executing>& executing) {
     } else {
         writes = report(*executing);
     }
+    // The committer outlives the executor: its callback may not lean on us.
     committer_.submit(
         std::move(writes),
-        [this, executing](std::span<const Write> settled, std::span<const WriteOutcome> outcomes) {
-            leases_.forget(settled);
+        [&leases = leases_,
+         log = log_,
+         executing](std::span<const Write> settled, std::span<const WriteOutcome> outcomes) {
+            leases.forget(settled);
             for (std::size_t i = 0; i < settled.size(); ++i) {
                 if (outcomes[i].status != WriteStatus::rejected) continue;
-                log_.error(fmt::format(
+                log.error(fmt::format(
                     "message {} of queue '{}' could not be settled, it comes back after its lease: "
                     "{}",
                     settled[i].lease.message.value(),

@@ -195,6 +195,7 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     const std::lock_guard only_one(stop_mutex_);
     if (stopped_) return stop_report_;
     const auto until = Clock::now() + deadline;
+    stopping_ = true;
     claimer_->stop();
     stop_report_.handed_back = hand_back_unstarted();
     if (!executor_->wait_until_idle(until)) {
@@ -211,6 +212,7 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     }
     committer_->flush(std::max(until, Clock::now() + 1s));
     heartbeat_->stop();
+    claimer_->stop();  // where a heartbeat had just resumed it
     try {
         transition(WorkerEvent::stop);
     } catch (const Error& error) {
@@ -249,7 +251,7 @@ void WorkerRuntime::obey(WorkerStatus stored) {
     if (stored == status()) return;
     switch (stored) {
         case WorkerStatus::ready:
-            if (started_) start();  // resumed
+            if (started_ && !stopping_) start();  // resumed
             break;
         case WorkerStatus::polling:
             break;

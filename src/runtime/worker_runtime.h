@@ -51,6 +51,7 @@ private:
     std::condition_variable_any changed_;
     WorkerStatus status_ = WorkerStatus::ready;
     std::atomic<bool> started_ = false;
+    std::atomic<bool> stopping_ = false;
     bool stopped_ = false;
     bool signals_ = false;
     StopReport stop_report_;
