@@ -18,7 +18,7 @@ ClaimStream::ClaimStream(Backend& backend, WorkerId worker, std::optional<Durati
 void ClaimStream::set_queues(std::vector<QueueId> queues) {
     if (queues == all_) return;
     all_ = std::move(queues);
-    few_.clear();
+    busy_.clear();
 }
 
 Claim ClaimStream::ask(const std::vector<QueueId>& queues, QueueId after) {
@@ -32,26 +32,35 @@ Claim ClaimStream::next(int max_messages, Scan scan) {
     request_.scan = scan;
     const auto wanted = static_cast<std::size_t>(max_messages);
     const auto now = std::chrono::steady_clock::now();
-    if (!few_.empty() && scan == Scan::streaming && now - looked_at_ < look_through_every) {
-        Claim claim = ask(few_, few_after_);
-        few_after_ = claim.after;
-        if (claim.messages.size() < wanted) few_.clear();
-        // Short is not empty-handed: what the others have comes with the next call.
+    if (scan == Scan::streaming && now - looked_at_ < look_through_every) {
+        Claim claim = ask_busy(wanted);
         if (!claim.messages.empty()) return claim;
     }
     const QueueId began_after = after_;
     Claim claim = ask(all_, after_);
     after_ = claim.after;
     looked_at_ = now;
-    few_.clear();
+    busy_.clear();
     if (all_.size() <= wide) return claim;
     keep_turn(claim, began_after);
-    if (claim.messages.size() == wanted) {
-        few_ = claim.queues;
-        std::ranges::sort(few_);
-        few_.erase(std::unique(few_.begin(), few_.end()), few_.end());
-    }
+    if (claim.messages.size() == wanted &&
+        claim.messages.front().priority == claim.messages.back().priority)
+        busy_.assign(claim.queues.begin(), claim.queues.end());
+    std::ranges::sort(busy_);
+    busy_.erase(std::unique(busy_.begin(), busy_.end()), busy_.end());
     return claim;
+}
+
+// One after the other: a claim of one queue costs least. One that runs short has had its time.
+Claim ClaimStream::ask_busy(std::size_t wanted) {
+    while (!busy_.empty()) {
+        const QueueId queue = busy_.front();
+        Claim claim = ask({queue}, {});
+        busy_.pop_front();
+        if (claim.messages.size() == wanted) busy_.push_back(queue);
+        if (!claim.messages.empty()) return claim;
+    }
+    return {};
 }
 
 // A turn that began in the middle of the set has not seen its beginning.

@@ -1,9 +1,10 @@
 // Claims again and again over a set of queues, as a worker does. Of a wide set (hundreds of queues)
-// mostly few have work: those are asked first, and all are looked through every 100 ms, or when the
-// few run short.
+// mostly few have work: those are asked in turns, and all are looked through every 100 ms, or when
+// the few run short.
 #pragma once
 
 #include <chrono>
+#include <deque>
 
 #include "store/backend.h"
 
@@ -21,6 +22,7 @@ public:
 
 private:
     [[nodiscard]] Claim ask(const std::vector<QueueId>& queues, QueueId after);
+    [[nodiscard]] Claim ask_busy(std::size_t wanted);
     void keep_turn(Claim& claim, QueueId began_after);
 
     Backend& backend_;
@@ -29,8 +31,7 @@ private:
     QueueId after_;                      // in the whole set
     bool whole_turn_ = false;            // nothing came since the last claim from the very start
     std::optional<Timestamp> next_due_;  // of that turn
-    std::vector<QueueId> few_;
-    QueueId few_after_;
+    std::deque<QueueId> busy_;  // filled a claim just now, all with messages of one priority
     std::chrono::steady_clock::time_point looked_at_{};
 };
 
