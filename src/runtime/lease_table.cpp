@@ -96,9 +96,4 @@ bool LeaseTable::lost(const Lease& lease) const {
     return at == held_.end() || at->second.delivery != lease.delivery || at->second.lost;
 }
 
-std::size_t LeaseTable::size() const {
-    const std::lock_guard lock(mutex_);
-    return held_.size();
-}
-
 }  // namespace pawl::runtime

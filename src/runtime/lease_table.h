@@ -35,7 +35,6 @@ public:
     void expire(Clock::time_point now);
 
     [[nodiscard]] bool lost(const Lease& lease) const;
-    [[nodiscard]] std::size_t size() const;
 
 private:
     struct Held {
