@@ -1,54 +1,112 @@
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "queue_bench.h"
+#include "workflow_bench.h"
+#include "workflow_latency.h"
 
 namespace {
 
 int usage() {
     std::fputs(
-        "usage: ./dev bench queue [--json FILE] [--quick] [--only postgres|sqlite] [--part "
-        "drain|claim|idle]\n",
+        "usage: ./dev bench queue|workflow [--json FILE] [--quick] [--only postgres|sqlite] "
+        "[--part PART]\n"
+        "parts: queue drain|claim|idle, workflow drain|end_to_end|latency|resume\n",
         stderr
     );
     return 2;
 }
 
+struct Arguments {
+    std::string bench;
+    std::string json_file;
+    std::string only;
+    std::string part;
+    bool quick = false;
+
+    [[nodiscard]] bool backend(std::string_view name) const { return only.empty() || only == name; }
+    [[nodiscard]] bool has_part(std::string_view name) const {
+        return part.empty() || part == name;
+    }
+};
+
+std::optional<Arguments> parse(const std::vector<std::string>& words) {
+    if (words.empty() || (words[0] != "queue" && words[0] != "workflow")) return std::nullopt;
+    Arguments arguments;
+    arguments.bench = words[0];
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        if (words[i] == "--quick") {
+            arguments.quick = true;
+            continue;
+        }
+        if (i + 1 == words.size()) return std::nullopt;
+        std::string* option = words[i] == "--json"   ? &arguments.json_file
+                              : words[i] == "--only" ? &arguments.only
+                              : words[i] == "--part" ? &arguments.part
+                                                     : nullptr;
+        if (option == nullptr) return std::nullopt;
+        *option = words[++i];
+    }
+    if (!arguments.backend("postgres") && !arguments.backend("sqlite")) return std::nullopt;
+    return arguments;
+}
+
+bool queue(const Arguments& arguments, bench::Report& report) {
+    bench::Options options;
+    if (arguments.quick) {
+        options.rounds = 3;
+        options.scale = 10;
+    }
+    options.postgres = arguments.backend("postgres");
+    options.sqlite = arguments.backend("sqlite");
+    options.drains = arguments.has_part("drain");
+    options.claims = arguments.has_part("claim");
+    options.idle = arguments.has_part("idle");
+    if (!options.drains && !options.claims && !options.idle) return false;
+    bench::queue_bench(options, report);
+    return true;
+}
+
+bool workflow(const Arguments& arguments, bench::Report& report) {
+    bench::WorkflowOptions options;
+    if (arguments.quick) {
+        options.rounds = 3;
+        options.runs = 5'000;
+        options.latency_runs = 50;
+    }
+    options.postgres = arguments.backend("postgres");
+    options.sqlite = arguments.backend("sqlite");
+    options.drain = arguments.has_part("drain");
+    options.end_to_end = arguments.has_part("end_to_end");
+    options.latency = arguments.has_part("latency");
+    options.resume = arguments.has_part("resume");
+    if (!options.drain && !options.end_to_end && !options.latency && !options.resume) return false;
+    bench::workflow_bench(options, report);
+    return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 2 || std::string_view(argv[1]) != "queue") return usage();
-    bench::Options options;
-    std::string json_file;
-    for (int i = 2; i < argc; ++i) {
-        const std::string_view argument = argv[i];
-        const std::string_view value = i + 1 < argc ? argv[i + 1] : "";
-        if (argument == "--quick") {
-            options.rounds = 3;
-            options.scale = 10;
-            continue;
-        }
-        if (value.empty()) return usage();
-        ++i;
-        if (argument == "--json") {
-            json_file = value;
-        } else if (argument == "--only") {
-            options.postgres = value == "postgres";
-            options.sqlite = value == "sqlite";
-        } else if (argument == "--part") {
-            options.drains = value == "drain";
-            options.claims = value == "claim";
-            options.idle = value == "idle";
-        } else {
-            return usage();
-        }
-    }
+    const std::vector<std::string> words(argv + 1, argv + argc);
     try {
+        if (words.size() == 4 && words[0] == bench::latency_child_word)
+            bench::latency_child(
+                words[1] == "sqlite" ? bench::sqlite_workflow_site : bench::postgres_workflow_site,
+                words[2],
+                words[3]
+            );
+        const auto arguments = parse(words);
+        if (!arguments) return usage();
         bench::Report report;
-        bench::queue_bench(options, report);
-        if (!json_file.empty()) report.write_json(json_file);
+        const bool known =
+            arguments->bench == "queue" ? queue(*arguments, report) : workflow(*arguments, report);
+        if (!known) return usage();
+        if (!arguments->json_file.empty()) report.write_json(arguments->json_file);
         return 0;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "bench: %s\n", error.what());

@@ -5,8 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include <libpq-fe.h>
-
+#include "bare_postgres.h"
 #include "site.h"
 
 namespace bench {
@@ -15,25 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Bare {
-    explicit Bare(const std::string& url) : connection(PQconnectdb(url.c_str())) {
-        if (PQstatus(connection) != CONNECTION_OK)
-            throw std::runtime_error(PQerrorMessage(connection));
-    }
-    ~Bare() { PQfinish(connection); }
-    Bare(const Bare&) = delete;
-    Bare& operator=(const Bare&) = delete;
-
-    PGresult* check(PGresult* result) const {
-        const auto status = PQresultStatus(result);
-        if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-            throw std::runtime_error(PQerrorMessage(connection));
-        return result;
-    }
-    void run(const std::string& sql) const { PQclear(check(PQexec(connection, sql.c_str()))); }
-
-    PGconn* connection;
-};
+using Bare = BarePostgres;
 
 class PostgresSite final : public Site {
 public:
@@ -94,14 +75,12 @@ public:
 
     double transactions() override {
         bare_->run("select pg_stat_clear_snapshot()");
-        PGresult* result = bare_->check(PQexec(
+        const auto result = bare_->check(PQexec(
             bare_->connection,
             "select xact_commit + xact_rollback from pg_stat_database where datname = "
             "current_database()"
         ));
-        const double count = std::stod(PQgetvalue(result, 0, 0));
-        PQclear(result);
-        return count;
+        return std::stod(PQgetvalue(result.get(), 0, 0));
     }
 
 private:
@@ -144,22 +123,19 @@ private:
 
     static void drain(const Bare& bare) {
         while (true) {
-            PGresult* claimed =
+            const auto claimed =
                 bare.check(PQexecPrepared(bare.connection, "claim", 0, nullptr, nullptr, nullptr, 0)
                 );
-            const int count = PQntuples(claimed);
+            const int count = PQntuples(claimed.get());
             std::string ids = "{";
             for (int i = 0; i < count; ++i) {
                 if (i > 0) ids += ',';
-                ids += PQgetvalue(claimed, i, 0);
+                ids += PQgetvalue(claimed.get(), i, 0);
             }
-            PQclear(claimed);
             if (count == 0) return;
             ids += '}';
             const char* values[] = {ids.c_str()};
-            PQclear(
-                bare.check(PQexecPrepared(bare.connection, "done", 1, values, nullptr, nullptr, 0))
-            );
+            bare.check(PQexecPrepared(bare.connection, "done", 1, values, nullptr, nullptr, 0));
         }
     }
 

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <functional>
 #include <mutex>
-#include <sys/resource.h>
 
 #include "site.h"
 #include "store/backend.h"
 #include "store/claim_stream.h"
+#include "usage.h"
 
 namespace bench {
 
@@ -96,7 +96,9 @@ double claim_rate(Site& site, const std::vector<std::string>& queues, int messag
         const auto claim = stream.next(50, pawl::store::Scan::streaming);
         std::vector<pawl::store::Write> writes;
         for (const auto& message : claim.messages)
-            writes.push_back({pawl::store::WriteKind::remove, message.lease(), {}, {}});
+            writes.push_back(
+                pawl::store::settle_write(pawl::store::WriteKind::remove, message.lease())
+            );
         for (const auto& outcome : backend.commit(writes, pawl::store::Attempt::first))
             done += outcome.status == pawl::store::WriteStatus::done ? 1 : 0;
     }
@@ -157,15 +159,6 @@ void many_queues(const SiteFactory& open, const Options& options, Report& report
     ));
 }
 
-double process_cpu_seconds() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) {
-        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 void idle(const SiteFactory& open, const Options& options, Report& report) {
     const auto site = open("idle");
     site->store().create_queue("q");
@@ -177,7 +170,7 @@ void idle(const SiteFactory& open, const Options& options, Report& report) {
     std::condition_variable never;
     std::unique_lock lock(mutex);
     never.wait_for(lock, 2s, [] { return false; });
-    const double cpu = process_cpu_seconds();
+    const double cpu = process_usage().cpu_seconds;
     const double transactions = site->transactions();
     const auto start = Clock::now();
     never.wait_for(lock, period, [] { return false; });
@@ -186,7 +179,7 @@ void idle(const SiteFactory& open, const Options& options, Report& report) {
         {"idle",
          site->backend(),
          {{"consumers", 1}},
-         (process_cpu_seconds() - cpu) / passed * 100,
+         (process_usage().cpu_seconds - cpu) / passed * 100,
          "% CPU"}
     );
     if (transactions < 0) return;

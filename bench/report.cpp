@@ -7,6 +7,14 @@
 
 namespace bench {
 
+namespace {
+
+int decimals(double value) {
+    return value < 100 ? 2 : 0;
+}
+
+}  // namespace
+
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
     std::ranges::sort(values);
@@ -44,13 +52,14 @@ void Report::add(Result result) {
         result.backend,
         result.params.dump(),
         result.value,
-        result.value < 100 ? 2 : 0,
+        decimals(result.value),
         result.unit
     );
     if (result.ceiling > 0)
         line += fmt::format(
-            "  bare {:>8.0f}  ratio {:.2f}  spread {:.0f} %",
+            "  bare {:>8.{}f}  ratio {:.2f}  spread {:.0f} %",
             result.ceiling,
+            decimals(result.ceiling),
             result.ratio,
             result.spread * 100
         );

@@ -6,8 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include <sqlite3.h>
-
+#include "bare_sqlite.h"
 #include "site.h"
 
 namespace bench {
@@ -16,42 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Bare {
-    explicit Bare(const std::string& file) {
-        check(sqlite3_open(file.c_str(), &db));
-        sqlite3_busy_timeout(db, 60'000);
-        run("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
-    }
-    ~Bare() {
-        for (auto* statement : statements) sqlite3_finalize(statement);
-        sqlite3_close(db);
-    }
-    Bare(const Bare&) = delete;
-    Bare& operator=(const Bare&) = delete;
-
-    void check(int code) const {
-        if (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_ROW)
-            throw std::runtime_error(sqlite3_errmsg(db));
-    }
-    void run(const std::string& sql) const {
-        check(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr));
-    }
-    sqlite3_stmt* prepare(const std::string& sql) {
-        sqlite3_stmt* statement = nullptr;
-        check(
-            sqlite3_prepare_v3(db, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr)
-        );
-        statements.push_back(statement);
-        return statement;
-    }
-    void step(sqlite3_stmt* statement) const {
-        check(sqlite3_step(statement));
-        sqlite3_reset(statement);
-    }
-
-    sqlite3* db = nullptr;
-    std::vector<sqlite3_stmt*> statements;
-};
+using Bare = BareSqlite;
 
 class SqliteSite final : public Site {
 public:

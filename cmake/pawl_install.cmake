@@ -11,6 +11,7 @@ configure_package_config_file(
 write_basic_package_version_file(pawl-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pawl-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/pawl-config-version.cmake
+              cmake/pawl_workflows.cmake
         DESTINATION ${pawl_cmake_dir})
 
 set(pawl_pc_private "")

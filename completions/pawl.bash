@@ -10,7 +10,7 @@ _pawl() {
             continue
         fi
         case $word in
-        --after | --at | --dead-letter-queue | --delay | --error | --file | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --priority | --state | --url | --wait) skip=1 ;;
+        --after | --at | --audit | --backoff-base | --backoff-cap | --before | --dead-letter-queue | --dead-letter-workflow | --delay | --error | --file | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --parent | --priority | --reason | --run-timeout | --since | --state | --status | --tag | --timeout | --until | --url | --wait | --window | --workflow) skip=1 ;;
         esac
         case "$path $word" in
         ' install' | \
@@ -38,6 +38,25 @@ _pawl() {
             ' archive list' | \
             ' archive replay' | \
             ' archive purge' | \
+            ' workflow' | \
+            ' workflow create' | \
+            ' workflow list' | \
+            ' workflow show' | \
+            ' workflow delete' | \
+            ' workflow metrics' | \
+            ' trigger' | \
+            ' run' | \
+            ' run list' | \
+            ' run show' | \
+            ' run steps' | \
+            ' run count' | \
+            ' run wait' | \
+            ' run resume' | \
+            ' run cancel' | \
+            ' run wake' | \
+            ' run retry' | \
+            ' run fork' | \
+            ' run delete' | \
             ' worker' | \
             ' worker list' | \
             ' worker suspend' | \
@@ -63,10 +82,18 @@ _pawl() {
         mapfile -t COMPREPLY < <(compgen -W 'ready waiting leased' -- "$cur")
         return
         ;;
-    --after | --at | --dead-letter-queue | --delay | --error | --file | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --priority | --state | --url | --wait) return ;;
+    --audit)
+        mapfile -t COMPREPLY < <(compgen -W 'off exceptions all' -- "$cur")
+        return
+        ;;
+    --status)
+        mapfile -t COMPREPLY < <(compgen -W 'QUEUED RUNNING PAUSED SUCCESS ERROR CANCELLED' -- "$cur")
+        return
+        ;;
+    --after | --at | --audit | --backoff-base | --backoff-cap | --before | --dead-letter-queue | --dead-letter-workflow | --delay | --error | --file | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --parent | --priority | --reason | --run-timeout | --since | --state | --status | --tag | --timeout | --until | --url | --wait | --window | --workflow) return ;;
     esac
     case $path in
-    '') words='install verify queue enqueue dequeue settle message archive worker stats demo completion --version --help --url --json' ;;
+    '') words='install verify queue enqueue dequeue settle message archive workflow trigger run worker stats demo completion --version --help --url --json' ;;
     ' install') words='--help --url --json' ;;
     ' verify') words='--help --url --json' ;;
     ' queue') words='create list delete purge pause resume stats --help --url --json' ;;
@@ -92,6 +119,25 @@ _pawl() {
     ' archive list') words='--help --dead --done --after --limit --url --json' ;;
     ' archive replay') words='--help --all-dead --url --json' ;;
     ' archive purge') words='--help --dead --done --yes --url --json' ;;
+    ' workflow') words='create list show delete metrics --help --url --json' ;;
+    ' workflow create') words='--help --max-attempts --backoff-base --backoff-cap --lease --run-timeout --max-strikes --dead-letter-workflow --audit --url --json' ;;
+    ' workflow list') words='--help --url --json' ;;
+    ' workflow show') words='--help --url --json' ;;
+    ' workflow delete') words='--help --url --json' ;;
+    ' workflow metrics') words='--help --window --url --json' ;;
+    ' trigger') words='--help --priority --delay --at --key --max-attempts --parent --tag --wait --url --json' ;;
+    ' run') words='list show steps count wait resume cancel wake retry fork delete --help --url --json' ;;
+    ' run list') words='--help --workflow --status --since --until --tag --key --deleted --before --limit --url --json' ;;
+    ' run show') words='--help --url --json' ;;
+    ' run steps') words='--help --url --json' ;;
+    ' run count') words='--help --workflow --status --since --until --tag --key --deleted --url --json' ;;
+    ' run wait') words='--help --timeout --url --json' ;;
+    ' run resume') words='--help --url --json' ;;
+    ' run cancel') words='--help --reason --url --json' ;;
+    ' run wake') words='--help --url --json' ;;
+    ' run retry') words='--help --url --json' ;;
+    ' run fork') words='--help --url --json' ;;
+    ' run delete') words='--help --reason --url --json' ;;
     ' worker') words='list suspend resume interrupt stop purge --help --url --json' ;;
     ' worker list') words='--help --all --url --json' ;;
     ' worker suspend') words='--help --url --json' ;;

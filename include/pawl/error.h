@@ -29,7 +29,21 @@ enum class ErrorCode {
     queue_not_empty,
     message_not_found,
     worker_not_found,
-    invalid_transition,   ///< the worker's state does not allow that
+    invalid_transition,  ///< the worker's state does not allow that
+    workflow_not_found,  ///< nobody has created it: call create_workflow()
+    workflow_has_runs,   ///< it cannot be deleted while live runs exist
+    workflow_queue,      ///< the queue belongs to a workflow: trigger that instead
+    duplicate_workflow,  ///< PAWL_WORKFLOW was used twice with one name
+    run_not_found,
+    run_deleted,     ///< soft-deleted
+    run_finished,    ///< SUCCESS, ERROR and CANCELLED never change
+    run_not_failed,  ///< only an ERROR or CANCELLED run can be retried
+    run_cancelled,   ///< what was waited for will not come
+    step_not_found,
+    step_finished,        ///< the step has its result already
+    execution_failed,     ///< the run that was waited for ended as ERROR
+    wait_timeout,         ///< the run has not ended within the time given; it goes on
+    context_misuse,       ///< a Context used where it must not be: the message says how
     invalid_payload,      ///< not valid JSON
     payload_too_large,    ///< above ConnectOptions::max_payload_bytes
     wrong_transaction,    ///< a connection of another kind of database, or with no open transaction
@@ -63,14 +77,15 @@ private:
     bool in_doubt_ = false;
 };
 
-/// Thrown by a handler: trying again is useless. The message becomes a dead letter at once.
+/// Thrown by a handler or a step: trying again is useless. A message becomes a dead letter at once;
+/// a step has failed, and uncaught the run.
 class PermanentError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// Thrown by a handler: try again, after `retry_after` where given, else after the usual backoff.
-/// Any other exception counts as this one.
+/// Thrown by a handler or a step: try again, after `retry_after` where given, else after the usual
+/// backoff. Any other exception counts as this one.
 class TransientError : public std::runtime_error {
 public:
     explicit TransientError(
@@ -81,6 +96,43 @@ public:
 
 private:
     std::optional<Duration> retry_after_;
+};
+
+/// Thrown by a step's body: the run pauses at this step. store.resume(run, step, data) gives the
+/// step its result; every `check_after` (default: the store's pause_check_interval) the body is
+/// executed again. Uses no attempts.
+class PauseError : public std::runtime_error {
+public:
+    explicit PauseError(
+        const std::string& message,
+        std::optional<Duration> check_after = std::nullopt,
+        std::string condition = {}
+    )
+        : std::runtime_error(message),
+          check_after_(check_after),
+          condition_(std::move(condition)) {}
+    [[nodiscard]] std::optional<Duration> check_after() const { return check_after_; }
+    /// What is waited for, as the program puts it; stored and shown.
+    [[nodiscard]] const std::string& condition() const { return condition_; }
+
+private:
+    std::optional<Duration> check_after_;
+    std::string condition_;
+};
+
+/// Thrown by ctx.step() for a step that has failed for good, the same on every replay. Code that
+/// catches it goes on; uncaught, the run ends as ERROR.
+class StepError : public std::runtime_error {
+public:
+    StepError(std::string step, const std::string& message, Json error)
+        : std::runtime_error(message), step_(std::move(step)), error_(std::move(error)) {}
+    [[nodiscard]] const std::string& step() const { return step_; }
+    /// {"type", "message", "step", "attempt"}, as recorded.
+    [[nodiscard]] const Json& error() const { return error_; }
+
+private:
+    std::string step_;
+    Json error_;
 };
 
 }  // namespace pawl

@@ -6,8 +6,10 @@
 #include <memory>
 #include <pawl/error.h>
 #include <pawl/queue.h>
+#include <pawl/run.h>
 #include <pawl/stats.h>
 #include <pawl/worker_info.h>
+#include <pawl/workflow.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +28,9 @@ struct ConnectOptions {
     Duration heartbeat = 10s;        ///< how often a worker extends what it holds
     Duration connect_timeout = 10s;  ///< for the first connection; also the server's first answer
     Duration retry_timeout = 30s;    ///< how long a call keeps trying while the database is away
-    std::size_t max_payload_bytes = 1024 * 1024;
+    Duration pause_check_interval = std::chrono::hours(1);  ///< for pauses that name none
+    std::size_t max_payload_bytes =
+        1024 * 1024;                 ///< of messages, inputs, and outputs of steps and runs
     LogHook log = log_to_stderr;     ///< nullptr: silence
     bool accept_test_clock = false;  ///< lets workers run on a clock that a test has replaced
 };
@@ -59,6 +63,50 @@ public:
     /// letters are there.
     void delete_queue(const std::string& name, DeleteMode mode = DeleteMode::if_empty) const;
 
+    // --- workflows ---
+    /// Creates the workflow and its queue, or changes the options given. Names as of queues.
+    WorkflowInfo create_workflow(const std::string& name, const WorkflowOptions& options = {})
+        const;
+    [[nodiscard]] std::vector<WorkflowInfo> workflows() const;
+    [[nodiscard]] WorkflowInfo workflow(const std::string& name) const;
+    /// With its finished runs. Throws workflow_has_runs while live ones exist.
+    void delete_workflow(const std::string& name) const;
+
+    // --- runs; all throw run_not_found ---
+    [[nodiscard]] Run run(RunId id) const { return {backend_, id}; }
+    [[nodiscard]] RunInfo get_run(RunId id) const;
+    [[nodiscard]] std::vector<RunInfo> runs(const RunFilter& filter = {}, const RunPage& page = {})
+        const;
+    [[nodiscard]] RunCounts count_runs(const RunFilter& filter = {}) const;
+    [[nodiscard]] std::vector<StepInfo> steps(RunId run) const;  ///< in the order of the run
+    [[nodiscard]] StepInfo step(RunId run, const std::string& id) const;  ///< step_not_found
+    [[nodiscard]] std::vector<RunEvent> events(RunId run) const;
+    /// The run with all it was retried or forked from, and all that was made from these, by id.
+    [[nodiscard]] std::vector<RunInfo> lineage(RunId run) const;
+
+    /// Gives a paused step its result and lets the run go on. The first resume wins; one that comes
+    /// before the pause is kept and used by it. Throws run_finished, step_finished.
+    void resume(RunId run, const std::string& step, const Json& data = {}) const;
+    template <class T>
+    void resume(RunId run, const std::string& step, const T& data) const {
+        resume(run, step, JsonCodec<T>::encode(data));
+    }
+    /// On return the run is CANCELLED and nothing more of it is recorded; a worker in it is told.
+    /// Throws run_finished.
+    void cancel(RunId run, const std::string& reason) const;
+    /// Lets a waiting run (delayed, retrying, paused) be taken up now. A sleep that is not over
+    /// goes on sleeping. No effect on one that is ready or in a worker's hands.
+    void wake(RunId run) const;
+    /// A new run, linked to a failed or cancelled one, that takes its finished steps over. Throws
+    /// run_not_failed.
+    Run retry(RunId run) const;
+    /// A new run from any run, which takes over only the finished steps before `from_step`. Throws
+    /// step_not_found.
+    Run fork(RunId run, const std::string& from_step) const;
+    /// Soft: a live run is cancelled, the run is hidden from lists, its idempotency key is free.
+    void delete_run(RunId run, const std::string& reason) const;
+
+    // --- workers ---
     [[nodiscard]] std::vector<WorkerInfo> workers() const;
     [[nodiscard]] WorkerInfo worker(WorkerId id) const;
     /// Moves a worker, of any process; it obeys at its next heartbeat. Throws invalid_transition.

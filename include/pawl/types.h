@@ -36,6 +36,8 @@ private:
 using MessageId = Id<struct MessageTag>;
 using QueueId = Id<struct QueueTag>;
 using WorkerId = Id<struct WorkerTag>;
+/// A run's message has the same number: it is how a run stands in its workflow's queue.
+using RunId = Id<struct RunTag>;
 
 /// The right to settle one message: its id and the number of the hand-out that gave it to you. The
 /// delivery number only grows, so an older lease of the same message is worthless (fencing).
@@ -65,6 +67,11 @@ struct Json {
 /// nlohmann::json converts; specialise it yourself to use another library.
 template <class T>
 struct JsonCodec;
+template <>
+struct JsonCodec<Json> {
+    static const Json& encode(const Json& json) { return json; }
+    static Json decode(Json json) { return json; }
+};
 
 }  // namespace pawl
 

@@ -1,10 +1,12 @@
-// A worker: threads that take messages from queues, run handlers, and report.
+// A worker: threads that take messages and runs from queues, run handlers, and report.
 #pragma once
 
 #include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <pawl/context.h>
+#include <pawl/discovery.h>
 #include <pawl/store.h>
 #include <span>
 #include <stop_token>
@@ -72,23 +74,29 @@ private:
     std::shared_ptr<runtime::WorkerRuntime> runtime_;
 };
 
-/// One queue's handler, and how many messages it takes at a time.
+/// One queue's handler, and how many messages it takes at a time; or one workflow's function.
 struct HandlerSpec {
-    std::string queue;
+    std::string queue;  ///< or workflow
     int batch_size = 1;
-    Handler handler;
+    Handler handler = {};
+    WorkflowHandler workflow = {};  ///< instead of `handler`
 };
 
 struct WorkerOptions {
     std::string name;
-    int port = 0;  ///< shown to operators; nothing listens there
-    int concurrency = 4;
-    std::optional<Duration> lease;      ///< default: each queue's
+    int port = 0;                   ///< shown to operators; nothing listens there
+    int concurrency = 16;           ///< handlers at a time; threads are made when they are needed
+    std::optional<Duration> lease;  ///< default: each queue's
     std::optional<Duration> heartbeat;  ///< default: the store's
     Duration poll_interval = 5s;        ///< fallback where no wake-up reaches us
     Duration backoff_base = 1s;
     Duration backoff_cap = 5min;
     std::vector<HandlerSpec> handlers;
+    /// Of what there are handlers for, only workflows below these prefixes are worked; and a run
+    /// below them that no live worker has a handler for fails. None: PAWL_WORKER_PREFIXES
+    /// ("billing.,media.") from the environment, else all.
+    std::vector<std::string> prefixes;
+    std::vector<std::string> discover;  ///< prefixes of discovered workflows to create and handle
 };
 
 class WorkerBuilder {
@@ -118,6 +126,54 @@ public:
             );
         }
     }
+    /// A workflow's function: (Context&, P), (Context&, const P&) or (Context&), returning anything
+    /// that converts to JSON, or void.
+    template <class F>
+    WorkerBuilder& handle(std::string workflow, F function) {
+        options_.handlers.push_back(
+            {std::move(workflow), 1, {}, make_workflow_handler(std::move(function))}
+        );
+        return *this;
+    }
+    /// Of a typed workflow: a function that does not fit does not compile.
+    template <class P, class R, class F>
+    WorkerBuilder& handle(const Workflow<P, R>& workflow, F function) {
+        if constexpr (std::is_void_v<P>) {
+            static_assert(
+                std::is_invocable_r_v<R, F&, Context&>, "the function does not fit the workflow"
+            );
+            return handle(std::string(workflow.name()), [function](Context& context) mutable -> R {
+                return function(context);
+            });
+        } else {
+            static_assert(
+                std::is_invocable_r_v<R, F&, Context&, const P&>,
+                "the function does not fit the workflow"
+            );
+            return handle(
+                std::string(workflow.name()),
+                [function](Context& context, const P& params) mutable -> R {
+                    return function(context, params);
+                }
+            );
+        }
+    }
+    /// Everything that PAWL_WORKFLOW registered below the prefix: create() makes the workflows too.
+    WorkerBuilder& discover(std::string prefix = "") {
+        options_.discover.push_back(std::move(prefix));
+        return *this;
+    }
+    /// Works only workflows below the prefix, also those that are created later; see
+    /// WorkerOptions::prefixes.
+    WorkerBuilder& subscribe(std::string prefix) {
+        options_.prefixes.push_back(std::move(prefix));
+        return *this;
+    }
+    /// The function of the workflow that consumer() named.
+    template <class F>
+    WorkerBuilder& handler(F function) {
+        return handle(workflow_, std::move(function));
+    }
     WorkerBuilder& port(int value) { return options_.port = value, *this; }
     WorkerBuilder& concurrency(int value) { return options_.concurrency = value, *this; }
     WorkerBuilder& lease(Duration value) { return options_.lease = value, *this; }
@@ -128,12 +184,13 @@ public:
         options_.backoff_cap = cap;
         return *this;
     }
-    /// Registers the worker with the store. Throws queue_not_found, test_clock, invalid_argument.
+    /// Registers the worker with the store. Throws queue_not_found, workflow_not_found, test_clock,
+    /// duplicate_workflow, invalid_argument.
     [[nodiscard]] Worker create(const Store& store) const;
 
 private:
     WorkerBuilder& add(std::string queue, int batch_size, Handler handler) {
-        options_.handlers.push_back({std::move(queue), batch_size, std::move(handler)});
+        options_.handlers.push_back({std::move(queue), batch_size, std::move(handler), {}});
         return *this;
     }
     template <class R, class F, class Argument>
@@ -174,8 +231,19 @@ private:
         }
     }
 
+    friend WorkerBuilder consumer(std::string name, int port, std::string workflow);
+
     WorkerOptions options_;
+    std::string workflow_;
 };
+
+/// A worker for one workflow: consumer("worker-1", 8080, "zip_files").handler(fn).create(store).
+[[nodiscard]] inline WorkerBuilder consumer(std::string name, int port, std::string workflow) {
+    WorkerBuilder builder(std::move(name));
+    builder.options_.port = port;
+    builder.workflow_ = std::move(workflow);
+    return builder;
+}
 
 [[nodiscard]] inline WorkerBuilder worker(std::string name) {
     return WorkerBuilder(std::move(name));

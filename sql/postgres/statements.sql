@@ -9,6 +9,9 @@ select {schema}.enqueue_batch(@queue::text, @payloads::json[], @priorities::inte
 -- name: claim(queue_ids, qty, lease_ms, worker_id, default_lease_ms, after_queue, floor_priority, floor_message, looked_at, swept_at)
 select * from {schema}.claim(@queue_ids::bigint[], @qty::integer, @lease_ms::bigint, @worker_id::bigint, @default_lease_ms::bigint, @after_queue::bigint, @floor_priority::integer, @floor_message::bigint, @looked_at::timestamptz, @swept_at::timestamptz)
 
+-- name: claim_runs(queue_ids, qty, lease_ms, worker_id, default_lease_ms, after_queue, floor_priority, floor_message, looked_at, swept_at, step_bytes)
+select * from {schema}.claim_runs(@queue_ids::bigint[], @qty::integer, @lease_ms::bigint, @worker_id::bigint, @default_lease_ms::bigint, @after_queue::bigint, @floor_priority::integer, @floor_message::bigint, @looked_at::timestamptz, @swept_at::timestamptz, @step_bytes::bigint)
+
 -- name: archive(message_ids, deliveries, repeated)
 select {schema}.archive(@message_ids::bigint[], @deliveries::integer[], @repeated::boolean)
 
@@ -29,6 +32,15 @@ select {schema}.bury(@message_ids::bigint[], @deliveries::integer[], @reasons::t
 
 -- name: extend(message_ids, deliveries, leases_ms)
 select {schema}.extend(@message_ids::bigint[], @deliveries::integer[], @leases_ms::bigint[])
+
+-- name: record_steps(run_ids, deliveries, repeated, step_ids, positions, statuses, attempts, inputs, outputs, errors, wake_ats, elapsed_us)
+select {schema}.record_steps(@run_ids::bigint[], @deliveries::integer[], @step_ids::text[], @positions::integer[], @statuses::text[], @attempts::integer[], @inputs::text[], @outputs::text[], @errors::text[], @wake_ats::timestamptz[], @elapsed_us::bigint[], @repeated::boolean)
+
+-- name: suspend_runs(run_ids, deliveries, repeated, statuses, delays_ms, untils, attempts, reasons, event_kinds, event_data, step_ids, positions, step_statuses, step_attempts, inputs, errors, pause_messages, pause_conditions, wake_ats, wake_after_delays, elapsed_us)
+select {schema}.suspend_runs(@run_ids::bigint[], @deliveries::integer[], @statuses::text[], @delays_ms::bigint[], @untils::timestamptz[], @attempts::integer[], @reasons::text[], @step_ids::text[], @positions::integer[], @step_statuses::text[], @step_attempts::integer[], @inputs::text[], @errors::text[], @pause_messages::text[], @pause_conditions::text[], @wake_ats::timestamptz[], @wake_after_delays::boolean[], @elapsed_us::bigint[], @event_kinds::text[], @event_data::text[], @repeated::boolean)
+
+-- name: finish_runs(run_ids, deliveries, repeated, outputs, errors, event_kinds, event_data)
+select outcomes, awaited from {schema}.finish_runs(@run_ids::bigint[], @deliveries::integer[], @outputs::text[], @errors::text[], @event_kinds::text[], @event_data::text[], @repeated::boolean, false)
 
 -- name: heartbeat(worker_id)
 select {schema}.heartbeat(@worker_id::bigint)
@@ -52,8 +64,10 @@ where @only_queue::text is null or q.name = @only_queue::text
 order by q.name
 
 -- name: resolve_queues(names)
-select coalesce(q.queue_id, 0)
-from unnest(@names::text[]) with ordinality as n (name, place) left join {schema}.queues q using (name)
+select coalesce(q.queue_id, 0), w.workflow_id is not null
+from unnest(@names::text[]) with ordinality as n (name, place)
+left join {schema}.queues q using (name)
+left join {schema}.workflows w on w.workflow_id = q.queue_id
 order by n.place
 
 -- name: metrics()
@@ -71,6 +85,67 @@ select {schema}.replay(@queue::text, @only_message::bigint)
 -- name: purge_archive(queue, wanted_dead)
 select {schema}.purge_archive(@queue::text, @wanted_dead::boolean)
 
+-- name: create_workflow(workflow, max_attempts, backoff_base_ms, backoff_cap_ms, lease_ms, run_timeout_ms, max_strikes, dead_letter_workflow, audit)
+select {schema}.create_workflow(@workflow::text, @max_attempts::integer, @backoff_base_ms::bigint, @backoff_cap_ms::bigint, @lease_ms::bigint, @run_timeout_ms::bigint, @max_strikes::integer, @dead_letter_workflow::text, @audit::text)
+
+-- name: delete_workflow(workflow)
+select {schema}.delete_workflow(@workflow::text)
+
+-- name: list_workflows(only_workflow)
+select * from {schema}.list_workflows(@only_workflow::text)
+
+-- name: workflow_metrics(workflow, window_ms)
+select * from {schema}.workflow_metrics(@workflow::text, @window_ms::bigint)
+
+-- name: has_live_handler(workflow)
+select {schema}.has_live_handler(@workflow::text)
+
+-- name: fail_unhandled(prefixes)
+select {schema}.fail_unhandled(@prefixes::text[])
+
+-- name: trigger_batch(workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts, parent_run_ids, tag_places, tags, wake)
+select run_ids, created, workflow_ids from {schema}.trigger_batch(@workflows::text[], @inputs::text[], @priorities::integer[], @delays_ms::bigint[], @ats::timestamptz[], @idempotency_keys::text[], @max_attempts::integer[], @parent_run_ids::bigint[], @tag_places::integer[], @tags::text[], @wake::boolean)
+
+-- name: get_run(run_id)
+select * from {schema}.get_run(@run_id::bigint)
+
+-- name: list_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows)
+select * from {schema}.list_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @before_run::bigint, @max_rows::integer)
+
+-- name: count_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted)
+select * from {schema}.count_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean)
+
+-- name: lineage(run_id)
+select * from {schema}.lineage(@run_id::bigint)
+
+-- name: list_steps(run_id)
+select step_id::text, position, status, attempt, delivery, worker_id, input, output, error, pause_message, pause_condition, wake_at, started_at, completed_at
+from {schema}.list_steps(@run_id::bigint)
+
+-- name: list_events(run_id)
+select event_id, run_id, kind, data, worker_id, delivery, at from {schema}.list_events(@run_id::bigint)
+
+-- name: resume(run_id, step_id, data)
+select {schema}.resume(@run_id::bigint, @step_id::text, @data::json)
+
+-- name: cancel(run_id, reason)
+select {schema}.cancel(@run_id::bigint, @reason::text)
+
+-- name: wake(run_id)
+select {schema}.wake(@run_id::bigint)
+
+-- name: retry(run_id)
+select {schema}.retry(@run_id::bigint)
+
+-- name: fork(run_id, from_step)
+select {schema}.fork(@run_id::bigint, @from_step::text)
+
+-- name: delete_run(run_id, reason)
+select {schema}.delete_run(@run_id::bigint, @reason::text)
+
+-- name: await_run(run_id)
+select {schema}.await_run(@run_id::bigint)
+
 -- name: register_worker(name, host, port, pid, lease_ms, subscriptions, handlers)
 select {schema}.register_worker(@name::text, @host::text, @port::integer, @pid::integer, @lease_ms::bigint, @subscriptions::text[], @handlers::text[])
 
@@ -83,8 +158,8 @@ select * from {schema}.list_workers(@only_worker::bigint)
 -- name: purge_workers(older_than_ms)
 select {schema}.purge_workers(@older_than_ms::bigint)
 
--- name: notify(queue_id)
-select pg_notify('pawl_{schema_name}', @queue_id::text)
+-- name: notify(payload)
+select pg_notify('pawl_{schema_name}', @payload::text)
 
 -- name: listen()
 listen "pawl_{schema_name}"

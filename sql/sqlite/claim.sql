@@ -3,7 +3,9 @@
 -- entries there is nothing to skip, so the floors of PostgreSQL are not here.
 
 -- name: claimable_queue(queue_id)
-select lease_ms, max_strikes from pawl_queues where queue_id = @queue_id and paused = 0;
+select q.lease_ms, q.max_strikes,
+       exists (select 1 from pawl_workflows w where w.workflow_id = q.queue_id)
+from pawl_queues q where q.queue_id = @queue_id and q.paused = 0;
 
 -- Two skip scans, over queues that have ready rows and over those that have rows with a time.
 -- name: next_ready_queue(after_queue)
@@ -28,6 +30,19 @@ order by visible_at limit 1;
 
 -- name: due_messages(queue_id, now, max_messages)
 select message_id, priority, strikes from pawl_messages
+where queue_id = @queue_id and state <> 'ready' and visible_at <= @now
+order by visible_at limit @max_messages;
+
+-- Of a workflow's queue. The last column: the lease ended after a step was recorded under it. That is
+-- progress, which the message's row does not know of.
+-- name: due_runs(queue_id, now, max_messages)
+select message_id, priority, strikes,
+       state = 'leased' and exists (
+           select 1 from pawl_steps s
+           where s.run_id = pawl_messages.message_id and s.delivery = pawl_messages.delivery
+             and s.status <> 'RUNNING'
+       )
+from pawl_messages
 where queue_id = @queue_id and state <> 'ready' and visible_at <= @now
 order by visible_at limit @max_messages;
 
@@ -62,10 +77,30 @@ where message_id in (
 returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
           last_error, payload;
 
--- name: claim_message(message_id, visible_at, worker_id)
+-- Of single rows: `returning` opens a table of its own each time, so they are read apart.
+-- name: claim_message(message_id, progressed, visible_at, worker_id)
 update pawl_messages
-set state = 'leased', delivery = delivery + 1, strikes = strikes + 1, visible_at = @visible_at,
-    worker_id = @worker_id
-where message_id = @message_id
-returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
-          last_error, payload;
+set state = 'leased', delivery = delivery + 1, visible_at = @visible_at, worker_id = @worker_id,
+    strikes = case when @progressed then 1 else strikes + 1 end
+where message_id = @message_id;
+
+-- name: claimed_message(message_id)
+select message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
+       last_error, payload
+from pawl_messages where message_id = @message_id;
+
+-- What a claim does with the runs whose messages it took. One that is RUNNING already stays as it is.
+-- name: claimed_run(run_id)
+select max_attempts, started_at, origin_run_id is not null, status, input
+from pawl_runs where run_id = @run_id;
+
+-- name: start_run(run_id, worker_id, now)
+update pawl_runs
+set status = 'RUNNING', started_at = coalesce(started_at, @now), paused_at = null,
+    worker_id = @worker_id, updated_at = @now
+where run_id = @run_id;
+
+-- name: recorded_steps(run_id)
+select step_id, position, status, attempt, output, error, wake_at from pawl_steps
+where run_id = @run_id and status <> 'CANCELLED'
+order by position, step_id;

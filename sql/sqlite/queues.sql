@@ -1,7 +1,9 @@
 -- Queues: definition and administration.
 
+-- And whether it is a workflow's.
 -- name: queue_id(name)
-select queue_id from pawl_queues where name = @name;
+select q.queue_id, exists (select 1 from pawl_workflows w where w.workflow_id = q.queue_id)
+from pawl_queues q where q.name = @name;
 
 -- Only options that are given are changed. The dead letter queue may be changed to null, so whether
 -- it is given stands in a parameter of its own.

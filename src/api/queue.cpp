@@ -39,7 +39,8 @@ std::vector<Write> to_writes(
 ) {
     std::vector<Write> writes;
     writes.reserve(leases.size());
-    for (const Lease& lease : leases) writes.push_back({kind, lease, delay, reason});
+    for (const Lease& lease : leases)
+        writes.push_back(store::settle_write(kind, lease, delay, reason));
     return writes;
 }
 

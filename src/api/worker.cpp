@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <pawl/worker.h>
+#include <sstream>
 
 #include "model/check.h"
 #include "runtime/executing.h"
@@ -25,6 +28,23 @@ void decide(runtime::Executing& executing, const Message& message, Write decisio
     );
 }
 
+// "billing.,media."
+std::vector<std::string> prefixes_from_environment() {
+    const char* value = std::getenv("PAWL_WORKER_PREFIXES");
+    std::vector<std::string> prefixes;
+    std::stringstream list(value == nullptr ? "" : value);
+    for (std::string prefix; std::getline(list, prefix, ',');) {
+        if (!prefix.empty()) prefixes.push_back(prefix);
+    }
+    return prefixes;
+}
+
+bool is_subscribed(const std::vector<std::string>& prefixes, const std::string& workflow) {
+    return prefixes.empty() || std::ranges::any_of(prefixes, [&](const std::string& prefix) {
+               return workflow.starts_with(prefix);
+           });
+}
+
 }  // namespace
 
 std::span<const Message> HandlerContext::messages() const {
@@ -40,17 +60,34 @@ bool HandlerContext::lease_lost(const Message& message) const {
 }
 
 void HandlerContext::release(const Message& message, Duration delay) {
-    decide(executing_, message, {WriteKind::release, message.lease(), delay, {}});
+    decide(executing_, message, store::settle_write(WriteKind::release, message.lease(), delay));
 }
 
 void HandlerContext::fail(const Message& message, const std::string& error) {
     decide(
-        executing_, message, {WriteKind::fail, message.lease(), {}, model::storable_text(error)}
+        executing_,
+        message,
+        store::settle_write(WriteKind::fail, message.lease(), {}, model::storable_text(error))
     );
 }
 
 Worker WorkerBuilder::create(const Store& store) const {
-    return Worker(std::make_shared<runtime::WorkerRuntime>(store.backend(), options_));
+    WorkerOptions options = options_;
+    if (options.prefixes.empty()) options.prefixes = prefixes_from_environment();
+    for (const std::string& prefix : options.discover) {
+        for (DiscoveredWorkflow& found : discover_workflows(prefix)) {
+            if (std::ranges::find(options.handlers, found.name, &HandlerSpec::queue) !=
+                options.handlers.end())
+                continue;  // handled by hand, or found by another prefix
+            if (is_subscribed(options.prefixes, found.name))
+                (void)store.create_workflow(found.name);
+            options.handlers.push_back({found.name, 1, {}, std::move(found.handler)});
+        }
+    }
+    std::erase_if(options.handlers, [&](const HandlerSpec& spec) {
+        return spec.workflow && !is_subscribed(options.prefixes, spec.queue);
+    });
+    return Worker(std::make_shared<runtime::WorkerRuntime>(store.backend(), std::move(options)));
 }
 
 Worker::Worker(std::shared_ptr<runtime::WorkerRuntime> runtime) : runtime_(std::move(runtime)) {}

@@ -15,6 +15,7 @@ public:
     void info(std::string_view message) const { write(LogLevel::info, message); }
     void warning(std::string_view message) const { write(LogLevel::warning, message); }
     void error(std::string_view message) const { write(LogLevel::error, message); }
+    void write(LogLevel level, std::string_view message) const;
 
 private:
     struct State {
@@ -22,7 +23,6 @@ private:
         std::mutex mutex;
         LogHook hook;
     };
-    void write(LogLevel level, std::string_view message) const;
     std::shared_ptr<State> state_;
 };
 

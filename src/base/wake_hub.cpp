@@ -28,6 +28,7 @@ void WakeHub::notify_all() {
 bool WakeHub::woken(Ticket ticket, std::span<const QueueId> queues) const {
     if (all_ > ticket) return true;
     if (last_ <= ticket) return false;
+    if (queues.empty()) return true;
     return std::ranges::any_of(queues, [&](QueueId queue) {
         const auto found = by_queue_.find(queue);
         return found != by_queue_.end() && found->second > ticket;

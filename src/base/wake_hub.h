@@ -23,8 +23,8 @@ public:
     [[nodiscard]] Ticket ticket();
     void notify(QueueId queue);
     void notify_all();
-    // True when one of the queues was notified after the ticket was taken; false at the deadline or
-    // when a stop was requested.
+    // True when one of the queues (none given: any) was notified after the ticket was taken; false
+    // at the deadline or when a stop was requested.
     bool wait(
         Ticket ticket,
         std::span<const QueueId> queues,

@@ -1,14 +1,17 @@
 #include "cli/child_process.h"
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
-#include <utility>
 
 namespace pawl::cli {
 
@@ -17,10 +20,14 @@ namespace {
 constexpr const char* this_program = "/proc/self/exe";
 
 // Runs in the child, which is a copy of one thread of a threaded process: only plain system calls.
-[[noreturn]] void become(char* const* words, pid_t parent) {
+[[noreturn]] void become(char* const* words, pid_t parent, int output) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would stop it when the parent dies
-    if (getppid() == parent) execv(this_program, words);
+    if (getppid() == parent && dup2(output, STDOUT_FILENO) >= 0) execv(this_program, words);
     _exit(127);
+}
+
+[[noreturn]] void fail(const char* what) {
+    throw std::system_error(errno, std::generic_category(), what);
 }
 
 }  // namespace
@@ -31,18 +38,26 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words) {
     pointers.reserve(copies.size() + 1);
     for (auto& word : copies) pointers.push_back(word.data());
     pointers.push_back(nullptr);
+    std::array<int, 2> pipe{};
+    if (pipe2(pipe.data(), O_CLOEXEC) != 0) fail("cannot make a pipe");
+    output_ = pipe[0];
     const pid_t parent = getpid();
     pid_ = fork();
-    if (pid_ == 0) become(pointers.data(), parent);
-    if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "cannot start a process");
-    running_ = true;
+    if (pid_ == 0) become(pointers.data(), parent, pipe[1]);
+    const int error = errno;
+    close(pipe[1]);
+    if (pid_ > 0) {
+        running_ = true;
+        return;
+    }
+    close(output_);
+    errno = error;
+    fail("cannot start a process");
 }
-
-ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(other.pid_), running_(std::exchange(other.running_, false)) {}
 
 ChildProcess::~ChildProcess() {
     kill();
+    close(output_);
 }
 
 bool ChildProcess::alive() {
@@ -50,17 +65,26 @@ bool ChildProcess::alive() {
     return running_;
 }
 
-void ChildProcess::freeze() {
-    if (!running_) return;
-    ::kill(pid_, SIGSTOP);
-    int status = 0;
-    while (waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) {
-    }
-    if (!WIFSTOPPED(status)) running_ = false;
+std::optional<std::string> ChildProcess::buffered_line() {
+    const auto end = buffer_.find('\n');
+    if (end == std::string::npos) return std::nullopt;
+    auto line = buffer_.substr(0, end);
+    buffer_.erase(0, end + 1);
+    return line;
 }
 
-void ChildProcess::thaw() {
-    if (running_) ::kill(pid_, SIGCONT);
+std::optional<std::string> ChildProcess::read_line(Duration timeout) {
+    if (auto line = buffered_line()) return line;
+    pollfd waiting{output_, POLLIN, 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(timeout.count()));
+    if (ready < 0 && errno != EINTR) fail("cannot wait for a process");
+    if (ready <= 0) return std::nullopt;
+    std::array<char, 4096> chunk{};
+    const auto size = read(output_, chunk.data(), chunk.size());
+    if (size == 0) throw std::runtime_error("a worker process ended on its own");
+    if (size < 0) fail("cannot read from a process");
+    buffer_.append(chunk.data(), static_cast<std::size_t>(size));
+    return buffered_line();
 }
 
 void ChildProcess::kill() {

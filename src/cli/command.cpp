@@ -25,6 +25,18 @@ const Command& Command::add_value(const std::string& name, const ValueHelp& help
     return *this;
 }
 
+const Command& Command::repeated_option(
+    const std::string& name, std::vector<std::string>& target, const std::string& help
+) const {
+    // One value each: otherwise it would swallow the positionals behind it.
+    app_->add_option_function<std::vector<std::string>>(
+            name, [&target](const std::vector<std::string>& values) { target = values; }, help
+    )
+        ->type_name(type_name(std::string()))
+        ->allow_extra_args(false);
+    return *this;
+}
+
 const Command& Command::add_flag(
     const std::string& name, const std::string& help, std::function<void()> set
 ) const {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "cli/context.h"
 #include "cli/values.h"
@@ -45,6 +46,10 @@ public:
         const {
         return add_value(name, {type_name(target), help, Need::required}, setter(target));
     }
+    /// May be given several times; the targets are in the order given.
+    const Command& repeated_option(
+        const std::string& name, std::vector<std::string>& target, const std::string& help
+    ) const;
     /// Sets `target` to `value` when it is given.
     template <class T, class Value>
     const Command& flag(

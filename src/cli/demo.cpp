@@ -1,4 +1,5 @@
-// pawl demo: kills a worker at work and shows that nothing is lost. No server, nothing left behind.
+// pawl demo: kills a worker in the middle of a run and shows how another one finishes it. No
+// server, nothing left behind.
 #include "cli/demo.h"
 
 #include <algorithm>
@@ -8,9 +9,8 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <optional>
-#include <span>
+#include <sstream>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "cli/child_process.h"
@@ -23,7 +23,7 @@ namespace pawl::cli {
 
 namespace {
 
-constexpr Duration patience = 12s;
+constexpr Duration patience = 20s;
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal handler's only way
 volatile std::sig_atomic_t interrupted = 0;
@@ -56,117 +56,126 @@ public:
 
     ExitCode run() {
         store_ = context_.connect(demo::connect_options());
-        tell("A queue, three worker processes, and a SIGKILL. Nothing may get lost.\n\n");
-        fill_queue();
-        start_workers();
-        kill_one_at_work();
-        wait_for_the_rest();
-        const auto report = look_into_archive(*store_, facts_);
-        for (auto& child : children_) child.stop(3s);
-        context_.answer(report.as_json(), report.as_text());
-        return report.nothing_lost() ? ExitCode::ok : ExitCode::failure;
+        tell("A workflow of four steps, and a worker that is killed in the third.\n\n");
+        create_workflow();
+        kill_one_in_the_middle();
+        let_another_finish();
+        report_.run = store_->get_run(report_.run.id);
+        report_.steps = store_->steps(report_.run.id);
+        context_.print(context_.json() ? report_.as_json() : report_.as_text(*store_));
+        return report_.as_promised() ? ExitCode::ok : ExitCode::failure;
     }
 
 private:
+    using Clock = std::chrono::steady_clock;
+
+    static Duration since(Clock::time_point start) {
+        return std::chrono::duration_cast<Duration>(Clock::now() - start);
+    }
+
     void tell(const std::string& line) const {
         if (!context_.json()) context_.print(line);
     }
 
-    void fill_queue() {
+    void create_workflow() {
         store_->install();
-        QueueOptions options;
+        WorkflowOptions options;
         options.lease = demo::lease;
-        const auto queue = store_->create_queue(demo::queue_name, options);
-        std::vector<NewMessage> messages;
-        for (int i = 1; i <= demo::message_count; ++i)
-            messages.push_back({Json(fmt::format(R"({{"order":{}}})", i)), {}});
-        facts_.enqueued = queue.enqueue(std::span<const NewMessage>(messages));
-        facts_.start = std::chrono::steady_clock::now();
+        store_->create_workflow(std::string(demo::ship_order.name()), options);
+    }
+
+    void trigger() {
+        triggered_at_ = Clock::now();
+        const demo::Order order{.item = "lamp", .quantity = 2};
+        report_.run.id = demo::ship_order.trigger(order).execute(*store_).id();
         tell(fmt::format(
-            "  enqueued   {} messages, lease {}",
-            facts_.enqueued.size(),
+            "  triggered  run {} of {}: {}",
+            report_.run.id.value(),
+            demo::ship_order.name(),
+            fmt::join(demo::steps, ", ")
+        ));
+    }
+
+    void kill_one_in_the_middle() {
+        report_.killed = "worker-1";
+        auto words = worker_words(report_.killed);
+        words.insert(words.end(), {"--stuck-in", std::string(demo::deadly_step)});
+        ChildProcess child(words);
+        welcome(child, report_.killed);
+        trigger();
+        while (relay(child, report_.killed).step != demo::deadly_step) {
+        }
+        child.kill();
+        killed_at_ = Clock::now();
+        tell(fmt::format(
+            "  killed     {} (pid {}) with SIGKILL in {}; its lease of {} runs out",
+            report_.killed,
+            child.pid(),
+            demo::deadly_step,
             short_duration(demo::lease)
         ));
     }
 
-    void start_workers() {
-        std::vector<std::string> names;
-        for (const char* name : {"worker-1", "worker-2", "worker-3"}) {
-            children_.emplace_back(std::vector<std::string>{
-                "pawl", "--url", context_.url, demo::worker_command, name});
-            names.push_back(fmt::format("{} (pid {})", name, children_.back().pid()));
-        }
-        tell(fmt::format("  started    {}", fmt::join(names, ", ")));
+    void let_another_finish() {
+        report_.successor = "worker-2";
+        ChildProcess child(worker_words(report_.successor));
+        welcome(child, report_.successor);
+        DemoLine line = relay(child, report_.successor);
+        report_.takeover = since(killed_at_);
+        while (line.step != demo::returned) line = relay(child, report_.successor);
+        demo::ship_order.get_run(report_.run.id, *store_).wait(patience);
+        report_.elapsed = since(triggered_at_);
+        child.stop(3s);
     }
 
-    // Some work has to be done before, so that every worker has its share.
-    void kill_one_at_work() {
-        const auto queue = store_->queue(demo::queue_name);
-        wait_until("a worker to hold a message", [&] {
-            if (queue.stats().archived < demo::message_count / 5) return false;
-            return std::ranges::any_of(children_, [&](auto& child) { return strike(child); });
+    [[nodiscard]] std::vector<std::string> worker_words(const std::string& name) const {
+        return {"pawl", "--url", context_.url, demo::worker_command, name};
+    }
+
+    void welcome(ChildProcess& child, const std::string& worker) const {
+        if (next_line(child, worker) != demo::ready)
+            throw std::runtime_error(worker + " did not start");
+        tell(fmt::format("  started    {} (pid {})", worker, child.pid()));
+    }
+
+    // Waits for the worker's next line, keeps it and shows it.
+    DemoLine relay(ChildProcess& child, const std::string& worker) {
+        std::istringstream words(next_line(child, worker));
+        DemoLine line{worker, {}, {}};
+        words >> line.step >> line.what;
+        if (line.step == demo::returned) return line;
+        const bool again = line.what == demo::runs && seen(line);
+        tell(fmt::format("  {:<9}  {:<8} {}{}", worker, line.step, line.what, again ? " again" : "")
+        );
+        report_.lines.push_back(line);
+        return line;
+    }
+
+    [[nodiscard]] bool seen(const DemoLine& line) const {
+        return std::ranges::any_of(report_.lines, [&](const DemoLine& earlier) {
+            return earlier.step == line.step && earlier.what == line.what;
         });
-        const auto held = facts_.held.size();
-        tell(fmt::format(
-            "  killed     {} (pid {}) with SIGKILL while it held {} message{}",
-            facts_.victim.name,
-            facts_.victim.pid,
-            held,
-            held == 1 ? "" : "s"
-        ));
     }
 
-    // A frozen process cannot finish anything: what the store shows is what it dies with.
-    bool strike(ChildProcess& child) {
-        const auto workers = store_->workers();
-        const auto worker = std::ranges::find(workers, child.pid(), &WorkerInfo::pid);
-        if (worker == workers.end()) return false;
-        child.freeze();
-        std::vector<MessageId> held;
-        for (const auto& message : store_->queue(demo::queue_name).list(MessageState::leased))
-            if (message.worker == worker->id) held.push_back(message.id);
-        if (held.empty()) {
-            child.thaw();
-            return false;
-        }
-        child.kill();
-        facts_.victim = *worker;
-        facts_.held = held;
-        facts_.killed_at = store_->now();
-        return true;
-    }
-
-    void wait_for_the_rest() {
-        const auto queue = store_->queue(demo::queue_name);
-        wait_until("the other workers to finish", [&] {
-            for (auto& child : children_)
-                if (child.pid() != facts_.victim.pid && !child.alive())
-                    throw std::runtime_error("a worker process ended on its own");
-            const auto stats = queue.stats();
-            return stats.ready + stats.waiting + stats.leased == 0;
-        });
-        facts_.elapsed =
-            std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - facts_.start);
-    }
-
-    template <class Condition>
-    void wait_until(const char* what, Condition condition) const {
-        while (!condition()) {
+    [[nodiscard]] std::string next_line(ChildProcess& child, const std::string& worker) const {
+        while (true) {
+            if (auto line = child.read_line(100ms)) return *line;
             if (interrupted != 0) throw std::runtime_error("interrupted");
-            if (std::chrono::steady_clock::now() - facts_.start > patience)
+            if (Clock::now() - start_ > patience)
                 throw std::runtime_error(
-                    fmt::format("gave up waiting for {} after {}s", what, patience / 1s)
+                    fmt::format("{} said nothing more for {}", worker, short_duration(patience))
                 );
-            std::this_thread::sleep_for(10ms);
         }
     }
 
-    // Destroyed from the bottom up: processes, then the store, then the files.
+    // Destroyed from the bottom up: the store, then the files.
     Context context_;
     TemporaryDirectory directory_;
     std::optional<Store> store_;
-    DemoFacts facts_;
-    std::vector<ChildProcess> children_;
+    DemoReport report_;
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point triggered_at_;
+    Clock::time_point killed_at_;
 };
 
 ExitCode run_demo(const Context& context) {
@@ -185,7 +194,7 @@ ExitCode run_demo(const Context& context) {
 }  // namespace
 
 void add_demo_command(const Command& root) {
-    root.add("demo", "Kill a worker at work and see its messages taken over; needs no server")
+    root.add("demo", "Kill a worker in the middle of a run and see another finish it; no server")
         .examples("  pawl demo\n  pawl demo --json")
         .run(run_demo);
 }

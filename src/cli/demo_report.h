@@ -1,47 +1,37 @@
-// What the demo saw, and what the archive says about it.
+// What the demo saw, and what the store says about it.
 #pragma once
 
-#include <chrono>
-#include <map>
 #include <pawl/store.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pawl::cli {
 
-/// Gathered while it runs.
-struct DemoFacts {
-    std::vector<MessageId> enqueued;
-    WorkerInfo victim;
-    std::vector<MessageId> held;  // by the victim when it was killed
-    Timestamp killed_at;
-    std::chrono::steady_clock::time_point start;
-    Duration elapsed{};
+/// One line that a worker process printed about a step.
+struct DemoLine {
+    std::string worker;
+    std::string step;
+    std::string what;  // demo::runs or demo::recorded
+    friend bool operator==(const DemoLine&, const DemoLine&) = default;
 };
 
 struct DemoReport {
-    struct Share {
-        std::string name;
-        int done = 0;
-        int taken_over = 0;
-    };
-    int enqueued = 0;
-    int archived = 0;     // done ones, each counted once
-    int redelivered = 0;  // archived by a second or later delivery
-    int held = 0;
-    int held_done_by_others = 0;
-    std::string victim;
-    Duration takeover{};  // from the kill until the last message of the victim was done
-    Duration elapsed{};
-    std::vector<Share> shares;
+    RunInfo run;
+    std::vector<StepInfo> steps;
+    std::vector<DemoLine> lines;
+    std::string killed;     // a worker's name
+    std::string successor;  // and who came after it
+    Duration takeover{};    // from the kill until the successor's first line
+    Duration elapsed{};     // from the trigger to the end
 
-    [[nodiscard]] bool nothing_lost() const {
-        return archived == enqueued && held_done_by_others == held;
-    }
-    [[nodiscard]] std::string as_text() const;
+    /// Steps 1 and 2 once, by the first worker; step 3 by both; step 4 once, by the second.
+    [[nodiscard]] bool as_promised() const;
+    [[nodiscard]] std::string as_text(const Store& store) const;
     [[nodiscard]] std::string as_json() const;
-};
 
-[[nodiscard]] DemoReport look_into_archive(const Store& store, const DemoFacts& facts);
+private:
+    [[nodiscard]] std::string timeline(const Store& store) const;
+};
 
 }  // namespace pawl::cli

@@ -27,6 +27,25 @@ const char* hint_for(ErrorCode code) {
             return "run: pawl worker list --all";
         case ErrorCode::invalid_transition:
             return "pawl worker list --all shows in which state each worker is";
+        case ErrorCode::workflow_not_found:
+            return "run: pawl workflow create NAME   (pawl workflow list shows those that exist)";
+        case ErrorCode::workflow_has_runs:
+            return "pawl run list --workflow NAME shows them; pawl run cancel ID ends one";
+        case ErrorCode::workflow_queue:
+            return "use: pawl trigger NAME JSON, and pawl run for what became of it";
+        case ErrorCode::run_not_found:
+            return "run: pawl run list   (with --deleted, deleted ones too)";
+        case ErrorCode::run_finished:
+            return "to do it again: pawl run retry ID, or pawl run fork ID STEP";
+        case ErrorCode::run_not_failed:
+            return "to do a part of it again: pawl run fork ID STEP";
+        case ErrorCode::step_not_found:
+        case ErrorCode::step_finished:
+            return "pawl run steps ID shows the steps and their states";
+        case ErrorCode::execution_failed:
+            return "pawl run show ID tells more; to do it again: pawl run retry ID";
+        case ErrorCode::wait_timeout:
+            return "wait again with: pawl run wait ID";
         case ErrorCode::invalid_url:
         case ErrorCode::backend_missing:
             return "use --url sqlite:FILE or --url postgresql://USER@HOST/DATABASE";
@@ -41,6 +60,10 @@ const char* hint_for(ErrorCode code) {
         case ErrorCode::test_clock:
             return "a test has replaced this store's clock; use another store";
         case ErrorCode::invalid_argument:
+        case ErrorCode::run_deleted:
+        case ErrorCode::run_cancelled:
+        case ErrorCode::duplicate_workflow:
+        case ErrorCode::context_misuse:
         case ErrorCode::invalid_schema_name:
         case ErrorCode::timeout:
         case ErrorCode::payload_too_large:

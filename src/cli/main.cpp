@@ -23,6 +23,9 @@ constexpr const char* footer = R"(Examples:
   pawl queue create mail
   pawl enqueue mail '{"to":"ada"}' --priority 5
   pawl dequeue mail --archive --json
+  pawl workflow create zip_files
+  pawl trigger zip_files '{"folder":"photos"}' --wait 30s
+  pawl run list --status ERROR
   pawl --url postgresql://me@db/app stats
 
 Durations: 500ms 10s 5m 2h 1d. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
@@ -44,6 +47,9 @@ void build(CLI::App& app, const Command& root, Context& context) {
     add_settle_commands(root);
     add_message_commands(root);
     add_archive_commands(root);
+    add_workflow_commands(root);
+    add_trigger_command(root);
+    add_run_commands(root);
     add_worker_commands(root);
     add_stats_command(root);
     add_demo_command(root);
@@ -82,7 +88,7 @@ ExitCode explain(const CLI::App& app, const CLI::ParseError& error, Format forma
 ExitCode parse_and_run(std::span<char* const> words) {
     Context context;
     Action action;
-    CLI::App app{"Durable message queue on SQLite or PostgreSQL."};
+    CLI::App app{"Durable workflows and message queues on SQLite or PostgreSQL."};
     build(app, Command(app, action), context);
     try {
         app.parse(static_cast<int>(words.size()), words.data());

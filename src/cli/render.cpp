@@ -1,32 +1,11 @@
 #include "cli/render.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "cli/render_object.h"
 #include "cli/values.h"
 
 namespace pawl::cli {
-
-namespace {
-
-using Object = nlohmann::ordered_json;
-
-// Texts from outside may hold anything; broken UTF-8 must not keep the rest from being shown.
-std::string dump(const Object& value) {
-    return value.dump(-1, ' ', false, Object::error_handler_t::replace);
-}
-
-Object or_null(const std::string& text) {
-    return text.empty() ? Object() : Object(text);
-}
-Object or_null(WorkerId id) {
-    return id ? Object(id.value()) : Object();
-}
-Object or_null(std::optional<Duration> duration) {
-    return duration ? Object(duration->count()) : Object();
-}
-
-}  // namespace
 
 std::string json_object(std::initializer_list<std::pair<const char*, JsonValue>> fields) {
     auto object = Object::object();

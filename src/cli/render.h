@@ -7,8 +7,10 @@
 #include <optional>
 #include <pawl/message.h>
 #include <pawl/queue.h>
+#include <pawl/run.h>
 #include <pawl/stats.h>
 #include <pawl/worker_info.h>
+#include <pawl/workflow.h>
 #include <string>
 #include <utility>
 #include <variant>
@@ -34,6 +36,13 @@ using JsonValue = std::variant<std::string, std::int64_t, bool>;
 [[nodiscard]] std::string to_json(const QueueStats& stats);
 [[nodiscard]] std::string to_json(const StoreStats& stats);
 [[nodiscard]] std::string to_json(const WorkerInfo& worker);
+[[nodiscard]] std::string to_json(const WorkflowInfo& workflow);
+[[nodiscard]] std::string to_json(const WorkflowMetrics& metrics);
+[[nodiscard]] std::string to_json(const RunInfo& run);
+[[nodiscard]] std::string relative_json(const RunInfo& run);  // only what makes it a relative
+[[nodiscard]] std::string to_json(const RunCounts& counts);
+[[nodiscard]] std::string to_json(const StepInfo& step);
+[[nodiscard]] std::string to_json(const RunEvent& event);
 [[nodiscard]] std::string to_json(const std::vector<std::string>& texts);
 [[nodiscard]] std::string to_json(const std::vector<MessageId>& ids);
 

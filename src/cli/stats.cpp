@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/queue_table.h"
 #include "cli/render.h"
+#include "cli/run_text.h"
 #include "cli/table.h"
 
 namespace pawl::cli {
@@ -40,10 +41,13 @@ ExitCode stats(const Context& context) {
     const Store store = context.connect();
     const auto totals = store.stats();
     const auto queues = store.queue_stats();
+    const auto runs = store.count_runs();
     auto json = with_field("{}", "totals", to_json(totals));
+    json = with_field(json, "runs", to_json(runs));
     json = with_field(json, "queues", json_array_of(queues));
     auto text = fmt::format(
         "messages  {} ready, {} waiting, {} leased, {} archived, {} dead\n"
+        "runs      {}\n"
         "workers   {} live, {} lost, {} stopped\n"
         "schema    version {}\n",
         totals.ready,
@@ -51,6 +55,7 @@ ExitCode stats(const Context& context) {
         totals.leased,
         totals.archived,
         totals.dead,
+        in_words(runs),
         totals.workers_live,
         totals.workers_lost,
         totals.workers_stopped,

@@ -1,6 +1,8 @@
 #include "cli/values.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -28,6 +30,12 @@ Number whole_number(const std::string& text) {
     if (error != std::errc() || rest != end)
         throw std::invalid_argument(fmt::format("'{}' is not a whole number in range", text));
     return number;
+}
+
+bool same_letters(std::string_view one, std::string_view other) {
+    return std::ranges::equal(one, other, [](unsigned char a, unsigned char b) {
+        return std::toupper(a) == std::toupper(b);
+    });
 }
 
 // Reads RFC 3339 from left to right; every failure is the same sentence.
@@ -140,6 +148,25 @@ void parse_value(const std::string& text, MessageState& value) {
         return;
     }
     throw std::invalid_argument(fmt::format("'{}' is not ready, waiting or leased", text));
+}
+
+void parse_value(const std::string& text, RunStatus& value) {
+    using enum RunStatus;
+    for (const auto status : {queued, running, paused, success, error, cancelled}) {
+        if (!same_letters(to_string(status), text)) continue;
+        value = status;
+        return;
+    }
+    throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, type_name(value)));
+}
+
+void parse_value(const std::string& text, AuditLevel& value) {
+    for (const auto level : {AuditLevel::off, AuditLevel::exceptions, AuditLevel::all}) {
+        if (to_string(level) != text) continue;
+        value = level;
+        return;
+    }
+    throw std::invalid_argument(fmt::format("'{}' is not off, exceptions or all", text));
 }
 
 std::string rfc3339_seconds(Timestamp time) {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <pawl/message.h>
+#include <pawl/run.h>
 #include <pawl/types.h>
+#include <pawl/workflow.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,6 +20,8 @@ void parse_value(const std::string& text, std::int64_t& value);
 void parse_value(const std::string& text, Duration& value);   // 500ms, 10s, 5m, 2h, 1d
 void parse_value(const std::string& text, Timestamp& value);  // RFC 3339
 void parse_value(const std::string& text, MessageState& value);
+void parse_value(const std::string& text, RunStatus& value);  // in capitals or not
+void parse_value(const std::string& text, AuditLevel& value);
 
 template <class Tag>
 void parse_value(const std::string& text, Id<Tag>& value) {
@@ -49,6 +53,12 @@ inline std::string type_name(Timestamp) {
 }
 inline std::string type_name(MessageState) {
     return "ready|waiting|leased";
+}
+inline std::string type_name(RunStatus) {
+    return "QUEUED|RUNNING|PAUSED|SUCCESS|ERROR|CANCELLED";
+}
+inline std::string type_name(AuditLevel) {
+    return "off|exceptions|all";
 }
 template <class Tag>
 std::string type_name(Id<Tag>) {

@@ -130,36 +130,40 @@ void check_delay(std::string_view what, Duration delay) {
         refuse(ErrorCode::invalid_argument, fmt::format("{} is longer than 100 years", what));
 }
 
-void check_new_message(const NewMessage& message, std::size_t max_payload_bytes) {
-    if (message.payload.text.size() > max_payload_bytes) {
-        refuse(
-            ErrorCode::payload_too_large,
-            fmt::format(
-                "the payload has {} bytes, the limit is {}: store large data elsewhere and enqueue "
-                "a "
-                "reference, or raise ConnectOptions::max_payload_bytes",
-                message.payload.text.size(),
-                max_payload_bytes
-            )
-        );
-    }
-    check_json(message.payload.text);
-    check_delay("delay", message.options.delay);
-    if (message.options.priority < -max_priority || message.options.priority > max_priority) {
+void check_place(int priority, Duration delay, const std::optional<Timestamp>& at) {
+    check_delay("delay", delay);
+    if (priority < -max_priority || priority > max_priority) {
         refuse(
             ErrorCode::invalid_argument,
             fmt::format("priority must lie between {} and {}", -max_priority, max_priority)
         );
     }
-    if (message.options.at) {
-        if (message.options.delay != Duration::zero())
-            refuse(ErrorCode::invalid_argument, "give a delay or a time, not both");
-        constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
-        if (*message.options.at > year_9999 || *message.options.at < Timestamp{})
-            refuse(
-                ErrorCode::invalid_argument, "the time must lie between the years 1970 and 9999"
-            );
-    }
+    if (!at) return;
+    if (delay != Duration::zero())
+        refuse(ErrorCode::invalid_argument, "give a delay or a time, not both");
+    constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
+    if (*at > year_9999 || *at < Timestamp{})
+        refuse(ErrorCode::invalid_argument, "the time must lie between the years 1970 and 9999");
+}
+
+void check_size(std::string_view what, std::size_t bytes, std::size_t max_bytes) {
+    if (bytes <= max_bytes) return;
+    refuse(
+        ErrorCode::payload_too_large,
+        fmt::format(
+            "{} has {} bytes, the limit is {}: store large data elsewhere and pass a reference, or "
+            "raise ConnectOptions::max_payload_bytes",
+            what,
+            bytes,
+            max_bytes
+        )
+    );
+}
+
+void check_new_message(const NewMessage& message, std::size_t max_payload_bytes) {
+    check_size("the payload", message.payload.text.size(), max_payload_bytes);
+    check_json(message.payload.text);
+    check_place(message.options.priority, message.options.delay, message.options.at);
 }
 
 void check_page(const PageRequest& page) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <pawl/message.h>
 #include <pawl/queue.h>
 #include <string>
@@ -16,6 +17,9 @@ void check_schema_name(std::string_view name);
 // Both backends accept the same values: valid JSON in valid UTF-8, not nested deeper than 512.
 void check_json(std::string_view text);
 void check_new_message(const NewMessage& message, std::size_t max_payload_bytes);
+// What messages and runs have in common: where and when they stand in the queue.
+void check_place(int priority, Duration delay, const std::optional<Timestamp>& at);
+void check_size(std::string_view what, std::size_t bytes, std::size_t max_bytes);
 void check_page(const PageRequest& page);
 // Any bytes as text that both backends store: valid UTF-8, no zero bytes, at most 8 KiB.
 [[nodiscard]] std::string storable_text(std::string_view text);

@@ -5,6 +5,15 @@ namespace pawl {
 std::string_view to_string(MessageState state) {
     return model::name_of(model::message_states, state);
 }
+std::string_view to_string(RunStatus status) {
+    return model::name_of(model::run_statuses, status);
+}
+std::string_view to_string(StepStatus status) {
+    return model::name_of(model::step_statuses, status);
+}
+std::string_view to_string(AuditLevel level) {
+    return model::name_of(model::audit_levels, level);
+}
 std::string_view to_string(WorkerStatus status) {
     return model::name_of(model::worker_statuses, status);
 }
@@ -48,6 +57,34 @@ std::string_view to_string(ErrorCode code) {
             return "worker_not_found";
         case ErrorCode::invalid_transition:
             return "invalid_transition";
+        case ErrorCode::workflow_not_found:
+            return "workflow_not_found";
+        case ErrorCode::workflow_has_runs:
+            return "workflow_has_runs";
+        case ErrorCode::workflow_queue:
+            return "workflow_queue";
+        case ErrorCode::duplicate_workflow:
+            return "duplicate_workflow";
+        case ErrorCode::run_not_found:
+            return "run_not_found";
+        case ErrorCode::run_deleted:
+            return "run_deleted";
+        case ErrorCode::run_finished:
+            return "run_finished";
+        case ErrorCode::run_not_failed:
+            return "run_not_failed";
+        case ErrorCode::run_cancelled:
+            return "run_cancelled";
+        case ErrorCode::step_not_found:
+            return "step_not_found";
+        case ErrorCode::step_finished:
+            return "step_finished";
+        case ErrorCode::execution_failed:
+            return "execution_failed";
+        case ErrorCode::wait_timeout:
+            return "wait_timeout";
+        case ErrorCode::context_misuse:
+            return "context_misuse";
         case ErrorCode::invalid_payload:
             return "invalid_payload";
         case ErrorCode::payload_too_large:

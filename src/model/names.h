@@ -5,7 +5,9 @@
 #include <optional>
 #include <pawl/error.h>
 #include <pawl/message.h>
+#include <pawl/run.h>
 #include <pawl/worker_info.h>
+#include <pawl/workflow.h>
 #include <string_view>
 #include <utility>
 
@@ -34,6 +36,31 @@ inline constexpr NameTable<MessageState, 3> message_states{{
     {MessageState::ready, "ready"},
     {MessageState::waiting, "waiting"},
     {MessageState::leased, "leased"},
+}};
+
+inline constexpr NameTable<RunStatus, 6> run_statuses{{
+    {RunStatus::queued, "QUEUED"},
+    {RunStatus::running, "RUNNING"},
+    {RunStatus::paused, "PAUSED"},
+    {RunStatus::success, "SUCCESS"},
+    {RunStatus::error, "ERROR"},
+    {RunStatus::cancelled, "CANCELLED"},
+}};
+
+inline constexpr NameTable<StepStatus, 7> step_statuses{{
+    {StepStatus::pending, "PENDING"},
+    {StepStatus::running, "RUNNING"},
+    {StepStatus::paused, "PAUSED"},
+    {StepStatus::success, "SUCCESS"},
+    {StepStatus::error, "ERROR"},
+    {StepStatus::skipped, "SKIPPED"},
+    {StepStatus::cancelled, "CANCELLED"},
+}};
+
+inline constexpr NameTable<AuditLevel, 3> audit_levels{{
+    {AuditLevel::off, "off"},
+    {AuditLevel::exceptions, "exceptions"},
+    {AuditLevel::all, "all"},
 }};
 
 inline constexpr NameTable<WorkerStatus, 5> worker_statuses{{

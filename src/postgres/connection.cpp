@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "base/storage_call.h"
+
 namespace pawl::postgres {
 
 namespace {
@@ -26,10 +28,10 @@ Connection::Connection(PgConnection connection, const PostgresTarget& target)
     PQsetnonblocking(connection_.get(), 1);
 }
 
-std::string Connection::expand(std::string_view text) const {
+std::string expand(std::string_view text, std::string_view schema) {
     std::string expanded(text);
-    replace_all(expanded, "{schema}", '"' + schema_ + '"');
-    replace_all(expanded, "{schema_name}", schema_);
+    replace_all(expanded, "{schema}", fmt::format("\"{}\"", schema));
+    replace_all(expanded, "{schema_name}", schema);
     return expanded;
 }
 
@@ -54,6 +56,7 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access
     Answers answers;
     std::vector<Prepared*> to_prepare;
     bool sent = false;
+    base::storage_call();
     try {
         if (PQenterPipelineMode(connection_.get()) != 1) throw std::exception();
         send(calls, to_prepare);
@@ -67,6 +70,7 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access
         // such a word nobody knows how far the server came.
         lost(access, sent && !answers.refused);
     }
+    base::storage_call();
     if (answers.refused) {
         if (is_session_end(answers.refusal)) {
             broken_ = true;

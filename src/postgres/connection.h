@@ -17,6 +17,9 @@
 
 namespace pawl::postgres {
 
+// The text of a statement with the schema's name filled in.
+[[nodiscard]] std::string expand(std::string_view text, std::string_view schema);
+
 struct Call {
     const store::Statement& statement;
     const Params& params;
@@ -46,8 +49,9 @@ public:
 
     [[nodiscard]] bool broken() const { return broken_; }
     [[nodiscard]] PGconn* native() { return connection_.get(); }
-    // The text with the schema's name filled in.
-    [[nodiscard]] std::string expand(std::string_view text) const;
+    [[nodiscard]] std::string expand(std::string_view text) const {
+        return postgres::expand(text, schema_);
+    }
 
     bool schema_checked =
         false;  // the store has seen the right schema version over this connection

@@ -14,13 +14,22 @@ std::string field(const PGresult* result, int code) {
 }
 
 // Our own class of SQLSTATEs, raised by the functions in sql/postgres: see docs/errors.md.
-constexpr std::array<std::pair<std::string_view, ErrorCode>, 6> own_states{{
+constexpr std::array<std::pair<std::string_view, ErrorCode>, 15> own_states{{
     {"PW001", ErrorCode::queue_not_found},
     {"PW002", ErrorCode::queue_not_empty},
     {"PW003", ErrorCode::invalid_argument},
     {"PW004", ErrorCode::message_not_found},
     {"PW005", ErrorCode::worker_not_found},
     {"PW006", ErrorCode::invalid_transition},
+    {"PW007", ErrorCode::workflow_not_found},
+    {"PW008", ErrorCode::workflow_has_runs},
+    {"PW009", ErrorCode::workflow_queue},
+    {"PW010", ErrorCode::run_not_found},
+    {"PW011", ErrorCode::run_deleted},
+    {"PW012", ErrorCode::run_finished},
+    {"PW013", ErrorCode::run_not_failed},
+    {"PW014", ErrorCode::step_not_found},
+    {"PW015", ErrorCode::step_finished},
 }};
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <fmt/format.h>
 #include <poll.h>
+#include <string_view>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -12,12 +12,29 @@
 
 namespace pawl::postgres {
 
+namespace {
+
+constexpr std::string_view run_prefix = "run:";
+
+std::int64_t number(std::string_view text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+}  // namespace
+
 Listener::Listener(
-    const PostgresTarget& target, Duration connect_timeout, base::WakeHub& hub, base::Log log
+    const PostgresTarget& target,
+    Duration connect_timeout,
+    base::WakeHub& hub,
+    base::RunSignals& signals,
+    base::Log log
 )
     : target_(target),
       connect_timeout_(connect_timeout),
       hub_(hub),
+      signals_(signals),
       log_(std::move(log)),
       wake_fd_(eventfd(0, EFD_CLOEXEC)),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
@@ -51,6 +68,7 @@ void Listener::listen(const std::stop_token& stop) {
     const auto connection = Connection::open(target_, connect_timeout_);
     connection->run_script(connection->expand(sql::listen.text), sql::listen.name);
     hub_.notify_all();
+    signals_.notify_all();
     while (!stop.stop_requested()) {
         std::array<pollfd, 2> waiting{
             pollfd{PQsocket(connection->native()), POLLIN, 0}, pollfd{wake_fd_, POLLIN, 0}};
@@ -64,13 +82,13 @@ void Listener::listen(const std::stop_token& stop) {
 
 void Listener::deliver(PGconn* connection) {
     while (const PgNotify notification{PQnotifies(connection)}) {
-        const char* text = notification->extra;
-        std::int64_t queue = 0;
-        std::from_chars(text, text + std::strlen(text), queue);
-        if (queue == 0) {
-            hub_.notify_all();
+        const std::string_view text = notification->extra;
+        if (text.starts_with(run_prefix)) {
+            signals_.notify(RunId(number(text.substr(run_prefix.size()))));
+        } else if (const QueueId queue(number(text)); queue) {
+            hub_.notify(queue);
         } else {
-            hub_.notify(QueueId(queue));
+            hub_.notify_all();
         }
     }
 }

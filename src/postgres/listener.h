@@ -1,11 +1,13 @@
-// LISTEN on a connection of its own: other processes' wake-ups reach the hub. Reconnects by itself;
-// after each (re)connect it wakes everybody, because notifications may have been missed.
+// LISTEN on a connection of its own: other processes' wake-ups reach the hub, and the ends of runs
+// the signals. Reconnects by itself; after each (re)connect it wakes everybody, because
+// notifications may have been missed.
 #pragma once
 
 #include <stop_token>
 #include <thread>
 
 #include "base/log.h"
+#include "base/run_signals.h"
 #include "base/wake_hub.h"
 #include "postgres/connection.h"
 
@@ -14,7 +16,11 @@ namespace pawl::postgres {
 class Listener {
 public:
     Listener(
-        const PostgresTarget& target, Duration connect_timeout, base::WakeHub& hub, base::Log log
+        const PostgresTarget& target,
+        Duration connect_timeout,
+        base::WakeHub& hub,
+        base::RunSignals& signals,
+        base::Log log
     );
     ~Listener();
     Listener(const Listener&) = delete;
@@ -28,6 +34,7 @@ private:
     const PostgresTarget target_;
     const Duration connect_timeout_;
     base::WakeHub& hub_;
+    base::RunSignals& signals_;
     base::Log log_;
     int wake_fd_;  // ends the poll when a stop is requested
     std::jthread thread_;

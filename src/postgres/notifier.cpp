@@ -17,9 +17,17 @@ Notifier::~Notifier() {
 }
 
 void Notifier::wake(QueueId queue) {
+    add(queue ? std::to_string(queue.value()) : std::string());
+}
+
+void Notifier::tell(RunId run) {
+    add(fmt::format("run:{}", run.value()));
+}
+
+void Notifier::add(std::string payload) {
     {
         const std::lock_guard lock(mutex_);
-        pending_.insert(queue);
+        pending_.insert(std::move(payload));
         if (!thread_.joinable())
             thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
     }
@@ -31,22 +39,22 @@ void Notifier::work(const std::stop_token& stop) {
     while (true) {
         changed_.wait(lock, stop, [&] { return !pending_.empty(); });
         if (pending_.empty()) return;  // asked to stop, and all is sent
-        const auto queues = std::exchange(pending_, {});
+        const auto payloads = std::exchange(pending_, {});
         lock.unlock();
-        send(queues);
+        send(payloads);
         lock.lock();
         // The first goes out at once; the next ones gather.
         changed_.wait_for(lock, stop, gathering_time, [] { return false; });
     }
 }
 
-void Notifier::send(const std::set<QueueId>& queues) {
+void Notifier::send(const std::set<std::string>& payloads) {
     try {
-        std::vector<Params> params(queues.size());
+        std::vector<Params> params(payloads.size());
         std::vector<Call> calls;
         std::size_t i = 0;
-        for (const QueueId queue : queues) {
-            params[i].text(queue ? std::to_string(queue.value()) : "");
+        for (const std::string& payload : payloads) {
+            params[i].text(payload);
             calls.push_back({sql::notify, params[i]});
             ++i;
         }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "base/log.h"
@@ -19,19 +20,21 @@ public:
     Notifier(const Notifier&) = delete;
     Notifier& operator=(const Notifier&) = delete;
 
-    // Returns at once. Id 0 wakes everybody.
+    // Both return at once. Queue 0 wakes everybody.
     void wake(QueueId queue);
+    void tell(RunId run);  // that has ended
 
 private:
+    void add(std::string payload);
     void work(const std::stop_token& stop);
-    void send(const std::set<QueueId>& queues);
+    void send(const std::set<std::string>& payloads);
 
     Pool& pool_;
     base::Log log_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::set<QueueId> pending_;
-    std::jthread thread_;  // started by the first wake()
+    std::set<std::string> pending_;
+    std::jthread thread_;  // started by the first one
 };
 
 }  // namespace pawl::postgres

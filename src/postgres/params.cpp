@@ -1,5 +1,7 @@
 #include "postgres/params.h"
 
+#include <algorithm>
+
 #include "postgres/wire.h"
 
 namespace pawl::postgres {
@@ -113,19 +115,58 @@ Params& Params::json_array(std::span<const std::string_view> values) {
     return *this;
 }
 
-Params& Params::time_array(std::span<const std::optional<Timestamp>> values) {
+template <class T, class Put>
+Params& Params::nullable_array(
+    std::uint32_t element_type, std::span<const std::optional<T>> values, Put put
+) {
+    if (std::ranges::none_of(values, [](const auto& value) { return value.has_value(); }))
+        return null();
     std::string& out = add();
-    put_array_header(out, oid_timestamptz, values.size());
+    put_array_header(out, element_type, values.size());
     for (const auto& value : values) {
-        if (!value) {
+        if (value) {
+            put(out, *value);
+        } else {
             put_int32(out, -1);
-            continue;
         }
-        put_int32(out, 8);
-        put_int64(out, to_postgres_time(*value));
     }
     finish();
     return *this;
+}
+
+Params& Params::text_array(std::span<const std::optional<std::string_view>> values) {
+    return nullable_array(oid_text, values, [](std::string& out, std::string_view value) {
+        put_int32(out, static_cast<std::int32_t>(value.size()));
+        out.append(value);
+    });
+}
+
+Params& Params::int4_array(std::span<const std::optional<int>> values) {
+    return nullable_array(oid_int4, values, [](std::string& out, int value) {
+        put_int32(out, 4);
+        put_int32(out, value);
+    });
+}
+
+Params& Params::int8_array(std::span<const std::optional<std::int64_t>> values) {
+    return nullable_array(oid_int8, values, [](std::string& out, std::int64_t value) {
+        put_int32(out, 8);
+        put_int64(out, value);
+    });
+}
+
+Params& Params::boolean_array(std::span<const std::optional<bool>> values) {
+    return nullable_array(oid_bool, values, [](std::string& out, bool value) {
+        put_int32(out, 1);
+        out.push_back(value ? '\1' : '\0');
+    });
+}
+
+Params& Params::time_array(std::span<const std::optional<Timestamp>> values) {
+    return nullable_array(oid_timestamptz, values, [](std::string& out, Timestamp value) {
+        put_int32(out, 8);
+        put_int64(out, to_postgres_time(value));
+    });
 }
 
 const char* const* Params::values() const {

@@ -32,6 +32,11 @@ public:
     Params& text_array(std::span<const std::string_view> values);
     Params& text_array(std::span<const std::string> values);
     Params& json_array(std::span<const std::string_view> values);
+    // Of the nullable ones a whole null where nothing is given: the cheapest for both sides.
+    Params& text_array(std::span<const std::optional<std::string_view>> values);
+    Params& int4_array(std::span<const std::optional<int>> values);
+    Params& int8_array(std::span<const std::optional<std::int64_t>> values);
+    Params& boolean_array(std::span<const std::optional<bool>> values);
     Params& time_array(std::span<const std::optional<Timestamp>> values);
 
     [[nodiscard]] int count() const { return static_cast<int>(values_.size()); }
@@ -43,6 +48,10 @@ public:
 private:
     std::string& add();
     void finish();
+    template <class T, class Put>
+    Params& nullable_array(
+        std::uint32_t element_type, std::span<const std::optional<T>> values, Put put
+    );
 
     std::vector<std::string> buffers_;
     std::vector<char> is_null_;

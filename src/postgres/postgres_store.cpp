@@ -38,7 +38,7 @@ Timestamp PostgresStore::now() {
     return call(sql::clock, {}, Access::read).time(0, 0);
 }
 
-void PostgresStore::wake(QueueId queue) {
+void PostgresStore::wake_queue(QueueId queue) {
     if (queue) {
         hub_.notify(queue);
     } else {
@@ -47,11 +47,28 @@ void PostgresStore::wake(QueueId queue) {
     notifier_.wake(queue);
 }
 
-base::WakeHub& PostgresStore::wake_hub() {
+void PostgresStore::listen() {
     const std::lock_guard lock(listener_mutex_);
-    if (!listener_ && hears_others())
-        listener_ = std::make_unique<Listener>(target_, options().connect_timeout, hub_, log());
+    if (listener_ || !hears_others()) return;
+    listener_ =
+        std::make_unique<Listener>(target_, options().connect_timeout, hub_, signals_, log());
+}
+
+base::WakeHub& PostgresStore::wake_hub() {
+    listen();
     return hub_;
+}
+
+base::RunSignals& PostgresStore::run_signals() {
+    listen();
+    return signals_;
+}
+
+void PostgresStore::announce_waiter(RunId run) {
+    if (!hears_others()) return;
+    Params params;
+    params.int8(run.value());
+    call(sql::await_run, params, Access::read);  // a hint: a lost answer does not matter
 }
 
 }  // namespace pawl::postgres

@@ -56,6 +56,31 @@ public:
     std::int64_t replay(const std::string& queue, MessageId id) override;
     std::int64_t purge_archive(const std::string& queue, ArchiveFilter filter) override;
 
+    void create_workflow(const std::string& name, const WorkflowOptions& options) override;
+    void delete_workflow(const std::string& name) override;
+    std::vector<WorkflowInfo> workflows(const std::optional<std::string>& only) override;
+    WorkflowMetrics workflow_metrics(const std::string& name, Duration window) override;
+    bool has_live_handler(const std::string& workflow) override;
+    std::vector<RunId> fail_unhandled(std::span<const std::string> prefixes) override;
+
+    std::vector<store::Triggered> trigger(std::span<const NewRun> runs) override;
+    std::vector<store::Triggered> trigger_in(Transaction transaction, std::span<const NewRun> runs)
+        override;
+
+    std::optional<RunInfo> find_run(RunId run) override;
+    std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) override;
+    RunCounts count_runs(const RunFilter& filter) override;
+    std::vector<StepInfo> steps(RunId run) override;
+    std::vector<store::RecordedStep> recorded_steps(RunId run) override;
+    std::vector<RunEvent> events(RunId run) override;
+    std::vector<RunInfo> lineage(RunId run) override;
+    void resume(RunId run, const std::string& step, const Json& data) override;
+    void cancel(RunId run, const std::string& reason) override;
+    void wake(RunId run) override;
+    RunId retry(RunId run) override;
+    RunId fork(RunId run, const std::string& from_step) override;
+    void delete_run(RunId run, const std::string& reason) override;
+
     WorkerId register_worker(const store::NewWorker& worker) override;
     WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
@@ -63,6 +88,8 @@ public:
     StoreStats stats() override;
 
     base::WakeHub& wake_hub() override;
+    base::RunSignals& run_signals() override;
+    void announce_waiter(RunId run) override;
     [[nodiscard]] bool hears_others() const override {
         return target_.pooler != Pooler::transaction;
     }
@@ -95,13 +122,20 @@ private:
         Connection& connection,
         std::span<const store::Write> writes,
         store::Attempt attempt,
-        std::span<store::WriteOutcome> outcomes
+        std::span<store::WriteOutcome> outcomes,
+        std::vector<RunId>& awaited
+    );
+    void tell_of_ends(
+        std::span<const store::Write> writes,
+        std::span<const store::WriteOutcome> outcomes,
+        std::span<const RunId> awaited
     );
     ClaimPosition position(const store::ClaimRequest& request);
     void remember(
         const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position
     );
-    void wake(QueueId queue);  // here and, after the commit, in other processes
+    void wake_queue(QueueId queue);  // here and, after the commit, in other processes; 0: all
+    void listen();                   // where nobody does yet
     void apply_migrations(Connection& connection, int version);
     void record_manifest(Connection& connection);
     SchemaReport compare_with_manifest(Connection& connection);
@@ -110,6 +144,7 @@ private:
     Pool pool_;
     Pool heartbeat_pool_;
     base::WakeHub hub_;
+    base::RunSignals signals_;
     Notifier notifier_;
     std::mutex listener_mutex_;
     std::unique_ptr<Listener> listener_;

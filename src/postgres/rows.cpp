@@ -4,35 +4,59 @@ namespace pawl::postgres {
 
 namespace {
 
-// Calls take(bytes, length) for every element of a one-dimensional array without nulls.
-template <class Take>
-void each_element(const char* bytes, Take take) {
-    if (read_int32(bytes) == 0) return;  // no dimensions: an empty array
+// The elements of a one-dimensional array; read(bytes, length) makes a value of one that is not
+// null.
+template <class T, class Read>
+std::vector<T> elements(const char* bytes, Read read) {
+    std::vector<T> values;
+    if (read_int32(bytes) == 0) return values;  // no dimensions: an empty array
     const int length = read_int32(bytes + 12);
+    values.reserve(static_cast<std::size_t>(length));
     const char* next = bytes + 20;
     for (int i = 0; i < length; ++i) {
         const int size = read_int32(next);
-        take(next + 4, size);
-        next += 4 + size;
+        next += 4;
+        if (size < 0) {
+            values.push_back(T{});
+            continue;
+        }
+        values.push_back(read(next, size));
+        next += size;
     }
+    return values;
 }
 
 }  // namespace
 
+std::vector<bool> Rows::boolean_array(int row, int column) const {
+    if (is_null(row, column)) return {};
+    return elements<bool>(at(row, column), [](const char* bytes, int) { return *bytes != '\0'; });
+}
+
+std::vector<int> Rows::int4_array(int row, int column) const {
+    if (is_null(row, column)) return {};
+    return elements<int>(at(row, column), [](const char* bytes, int) { return read_int32(bytes); });
+}
+
 std::vector<std::int64_t> Rows::int8_array(int row, int column) const {
-    std::vector<std::int64_t> values;
-    each_element(at(row, column), [&](const char* bytes, int) {
-        values.push_back(read_int64(bytes));
+    if (is_null(row, column)) return {};
+    return elements<std::int64_t>(at(row, column), [](const char* bytes, int) {
+        return read_int64(bytes);
     });
-    return values;
 }
 
 std::vector<std::string_view> Rows::text_array(int row, int column) const {
-    std::vector<std::string_view> values;
-    each_element(at(row, column), [&](const char* bytes, int size) {
-        values.emplace_back(bytes, static_cast<std::size_t>(size));
+    if (is_null(row, column)) return {};
+    return elements<std::string_view>(at(row, column), [](const char* bytes, int size) {
+        return std::string_view(bytes, static_cast<std::size_t>(size));
     });
-    return values;
+}
+
+std::vector<std::optional<Timestamp>> Rows::time_array(int row, int column) const {
+    if (is_null(row, column)) return {};
+    return elements<std::optional<Timestamp>>(at(row, column), [](const char* bytes, int) {
+        return from_postgres_time(read_int64(bytes));
+    });
 }
 
 }  // namespace pawl::postgres

@@ -39,8 +39,16 @@ public:
     [[nodiscard]] std::int64_t id(int row, int column) const {
         return is_null(row, column) ? 0 : int8(row, column);
     }
+    [[nodiscard]] std::optional<Timestamp> optional_time(int row, int column) const {
+        if (is_null(row, column)) return std::nullopt;
+        return time(row, column);
+    }
+    // Empty for null. Null elements are 0, false or the empty text.
+    [[nodiscard]] std::vector<bool> boolean_array(int row, int column) const;
+    [[nodiscard]] std::vector<int> int4_array(int row, int column) const;
     [[nodiscard]] std::vector<std::int64_t> int8_array(int row, int column) const;
     [[nodiscard]] std::vector<std::string_view> text_array(int row, int column) const;
+    [[nodiscard]] std::vector<std::optional<Timestamp>> time_array(int row, int column) const;
 
 private:
     [[nodiscard]] const char* at(int row, int column) const {

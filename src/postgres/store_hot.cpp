@@ -1,10 +1,11 @@
 // The hot path: claim, commit, heartbeat.
 #include <algorithm>
-#include <array>
 
 #include "generated/postgres_sql.h"
 #include "model/names.h"
+#include "postgres/claim_rows.h"
 #include "postgres/postgres_store.h"
+#include "postgres/settle.h"
 
 namespace pawl::postgres {
 
@@ -16,139 +17,14 @@ using store::WriteStatus;
 
 namespace {
 
-enum ClaimColumn {
-    col_message,
-    col_queue,
-    col_priority,
-    col_delivery,
-    col_strikes,
-    col_attempts,
-    col_enqueued_at,
-    col_visible_at,
-    col_last_error,
-    col_payload,
-    col_now,
-    col_next_due,
-    col_looked,
-    col_last_queue,
-    col_more
-};
-
-Message read_message(const Rows& rows, int row, WorkerId worker) {
-    Message message;
-    message.id = MessageId(rows.int8(row, col_message));
-    message.priority = rows.int4(row, col_priority);
-    message.delivery = rows.int4(row, col_delivery);
-    message.strikes = rows.int4(row, col_strikes);
-    message.attempts = rows.int4(row, col_attempts);
-    message.state = MessageState::leased;
-    message.enqueued_at = rows.time(row, col_enqueued_at);
-    message.visible_at = rows.time(row, col_visible_at);
-    message.worker = worker;
-    message.last_error = rows.string(row, col_last_error);
-    message.payload.text = rows.text(row, col_payload);
-    return message;
-}
-
-store::Claim read_claim(const Rows& rows, WorkerId worker) {
-    store::Claim claim;
-    const int tail = rows.size() - 1;
-    std::vector<int> order(static_cast<std::size_t>(tail));
-    for (int row = 0; row < tail; ++row) order[static_cast<std::size_t>(row)] = row;
-    std::ranges::sort(order, [&](int a, int b) {
-        const int left = rows.int4(a, col_priority);
-        const int right = rows.int4(b, col_priority);
-        return left != right ? left > right : rows.int8(a, col_message) < rows.int8(b, col_message);
-    });
-    claim.messages.reserve(order.size());
-    claim.queues.reserve(order.size());
-    for (const int row : order) {
-        claim.messages.push_back(read_message(rows, row, worker));
-        claim.queues.emplace_back(rows.int8(row, col_queue));
-    }
-    claim.now = rows.time(tail, col_now);
-    if (!rows.is_null(tail, col_next_due)) claim.next_due = rows.time(tail, col_next_due);
-    claim.after = QueueId(rows.id(tail, col_last_queue));
-    claim.more = rows.boolean(tail, col_more);
-    return claim;
-}
-
-struct SettleCall {
-    WriteKind kind;
-    const store::Statement* statement;
-};
-constexpr std::array settle_calls{
-    SettleCall{WriteKind::archive, &sql::archive},
-    SettleCall{WriteKind::remove, &sql::remove},
-    SettleCall{WriteKind::release, &sql::release},
-    SettleCall{WriteKind::hand_back, &sql::hand_back},
-    SettleCall{WriteKind::fail, &sql::fail},
-    SettleCall{WriteKind::bury, &sql::bury},
-    SettleCall{WriteKind::extend, &sql::extend},
-};
-
-// One kind's writes of a batch, as aligned arrays, and where each came from.
-struct Group {
-    std::vector<std::size_t> places;
-    std::vector<std::int64_t> messages;
-    std::vector<int> deliveries;
-    std::vector<std::int64_t> delays_ms;
-    std::vector<std::string_view> reasons;
-};
-
-Params settle_params(WriteKind kind, const Group& group, Attempt attempt) {
-    Params params;
-    params.int8_array(group.messages).int4_array(group.deliveries);
-    if (kind == WriteKind::extend) return std::move(params.int8_array(group.delays_ms));
-    params.boolean(attempt == Attempt::repeated);
-    if (kind == WriteKind::release || kind == WriteKind::fail) params.int8_array(group.delays_ms);
-    if (kind == WriteKind::fail || kind == WriteKind::bury) params.text_array(group.reasons);
-    return params;
-}
-
-WriteStatus to_status(std::string_view outcome) {
-    if (outcome == "done") return WriteStatus::done;
-    return outcome == "busy" ? WriteStatus::busy : WriteStatus::lease_lost;
-}
-
-// One pipeline for the whole batch.
-void settle(
-    Connection& connection,
-    std::span<const Write> writes,
-    Attempt attempt,
-    std::span<WriteOutcome> outcomes
-) {
-    std::array<Group, settle_calls.size()> groups;
-    for (std::size_t i = 0; i < writes.size(); ++i) {
-        Group& group = groups[static_cast<std::size_t>(writes[i].kind)];
-        group.places.push_back(i);
-        group.messages.push_back(writes[i].lease.message.value());
-        group.deliveries.push_back(writes[i].lease.delivery);
-        group.delays_ms.push_back(writes[i].delay.count());
-        group.reasons.push_back(writes[i].reason);
-    }
-    std::vector<Params> params;
-    std::vector<Call> calls;
-    std::vector<const Group*> called;
-    params.reserve(groups.size());
-    for (const auto& [kind, statement] : settle_calls) {
-        const Group& group = groups[static_cast<std::size_t>(kind)];
-        if (group.places.empty()) continue;
-        params.push_back(settle_params(kind, group, attempt));
-        calls.push_back({*statement, params.back()});
-        called.push_back(&group);
-    }
-    const auto answers = connection.run(calls, Access::write);
-    for (std::size_t call = 0; call < called.size(); ++call) {
-        const auto words = answers[call].text_array(0, 0);
-        for (std::size_t i = 0; i < words.size(); ++i)
-            outcomes[called[call]->places[i]].status = to_status(words[i]);
-    }
-}
-
 bool wakes_others(const Write& write) {
-    return (write.kind == WriteKind::release && write.delay == Duration::zero()) ||
+    const bool now = write.delay == Duration::zero() && !write.until;
+    return (write.kind == WriteKind::release && now) || (write.kind == WriteKind::suspend && now) ||
            write.kind == WriteKind::hand_back;
+}
+
+bool is_suspension(const Write& write) {
+    return write.kind == WriteKind::suspend;
 }
 
 }  // namespace
@@ -173,17 +49,20 @@ store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
     }
     params.optional(last.looked_at, &Params::time).optional(last.swept_at, &Params::time);
 
+    if (request.with_runs) params.int8(store::claim_step_bytes);
+
     // A claim whose answer is lost costs its messages one lease time, no more: ask again at will.
-    const Rows rows = call(sql::claim, params, Access::read);
-    store::Claim claim = read_claim(rows, request.worker);
+    auto [claim, looked] = read_claim(
+        call(request.with_runs ? sql::claim_runs : sql::claim, params, Access::read), request
+    );
     if (request.scan == store::Scan::streaming) {
-        if (rows.boolean(rows.size() - 1, col_looked)) {
+        if (looked) {
             if (!last.swept_at || claim.now - *last.swept_at >= 10s) last.swept_at = claim.now;
             last.looked_at = claim.now;
         }
         remember(request, claim, last);
     }
-    return claim;
+    return std::move(claim);
 }
 
 PostgresStore::ClaimPosition PostgresStore::position(const store::ClaimRequest& request) {
@@ -211,12 +90,32 @@ void PostgresStore::remember(
 std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, Attempt attempt) {
     std::vector<WriteOutcome> outcomes(writes.size());
     if (writes.empty()) return outcomes;
+    std::vector<RunId> awaited;
     {
         const auto connection = checked(pool_);
-        commit_range(*connection, writes, attempt, outcomes);
+        commit_range(*connection, writes, attempt, outcomes, awaited);
     }
-    if (std::ranges::any_of(writes, wakes_others)) wake({});
+    if (std::ranges::any_of(writes, wakes_others)) {
+        wake_queue({});
+    } else if (std::ranges::any_of(writes, is_suspension)) {
+        hub_.notify_all();  // who waits here shall know when these go on
+    }
+    tell_of_ends(writes, outcomes, awaited);
     return outcomes;
+}
+
+void PostgresStore::tell_of_ends(
+    std::span<const Write> writes,
+    std::span<const WriteOutcome> outcomes,
+    std::span<const RunId> awaited
+) {
+    if (signals_.watched()) {
+        for (std::size_t i = 0; i < writes.size(); ++i) {
+            if (writes[i].kind == WriteKind::finish && outcomes[i].status == WriteStatus::done)
+                signals_.notify(RunId(writes[i].lease.message.value()));
+        }
+    }
+    for (const RunId run : awaited) notifier_.tell(run);
 }
 
 // One item never harms another: what the server refuses is halved until the guilty one stands
@@ -225,12 +124,13 @@ void PostgresStore::commit_range(
     Connection& connection,
     std::span<const Write> writes,
     Attempt attempt,
-    std::span<WriteOutcome> outcomes
+    std::span<WriteOutcome> outcomes,
+    std::vector<RunId>& awaited
 ) {
     constexpr int max_conflicts = 10;
     for (int conflicts = 0;; ++conflicts) {
         try {
-            return settle(connection, writes, attempt, outcomes);
+            return settle(connection, writes, attempt, outcomes, awaited);
         } catch (const Refused& refused) {
             if (is_conflict(refused.error) && conflicts < max_conflicts) continue;
             const Error error = to_error(refused.error, target_.schema);
@@ -245,8 +145,8 @@ void PostgresStore::commit_range(
         }
     }
     const std::size_t half = writes.size() / 2;
-    commit_range(connection, writes.first(half), attempt, outcomes.first(half));
-    commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half));
+    commit_range(connection, writes.first(half), attempt, outcomes.first(half), awaited);
+    commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half), awaited);
 }
 
 store::HeartbeatResult PostgresStore::heartbeat(
@@ -256,7 +156,9 @@ store::HeartbeatResult PostgresStore::heartbeat(
     result.outcomes.resize(extensions.size());
     const auto connection = checked(heartbeat_pool_);
     return translated([&] {
-        if (!extensions.empty()) settle(*connection, extensions, Attempt::first, result.outcomes);
+        std::vector<RunId> none;
+        if (!extensions.empty())
+            settle(*connection, extensions, Attempt::first, result.outcomes, none);
         if (!worker) return result;
         Params params;
         params.int8(worker.value());

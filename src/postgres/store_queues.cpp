@@ -54,7 +54,7 @@ void PostgresStore::set_queue_paused(const std::string& name, bool paused) {
     Params params;
     params.text(name).boolean(paused);
     call(sql::pause_queue, params, Access::read);
-    if (!paused) wake({});
+    if (!paused) wake_queue({});
 }
 
 std::int64_t PostgresStore::purge_queue(const std::string& name) {

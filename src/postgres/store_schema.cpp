@@ -229,7 +229,7 @@ void PostgresStore::set_test_clock(std::optional<Timestamp> now) {
         call(sql::restore_clock, {}, Access::write);
         call(sql::clear_clock, {}, Access::write);
     }
-    wake({});
+    wake_queue({});
 }
 
 }  // namespace pawl::postgres

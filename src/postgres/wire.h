@@ -9,6 +9,7 @@
 
 namespace pawl::postgres {
 
+inline constexpr std::uint32_t oid_bool = 16;
 inline constexpr std::uint32_t oid_int8 = 20;
 inline constexpr std::uint32_t oid_int4 = 23;
 inline constexpr std::uint32_t oid_text = 25;

@@ -10,6 +10,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Duration refresh_every = 1s;
+constexpr Duration look_for_unhandled_every = 200ms;
 constexpr Duration poll_deaf = 500ms;  // where other processes cannot wake us
 constexpr int max_claim = 1'000;
 // Two strikes before this hand-out: it may kill its process, so nothing else shall be in it.
@@ -32,7 +33,9 @@ Claimer::Claimer(
     for (const HandlerSpec& spec : options.handlers) {
         names_.push_back(spec.queue);
         largest_batch_ = std::max(largest_batch_, spec.batch_size);
+        if (spec.workflow) handles_workflows_ = true;
     }
+    stream_.set_with_runs(handles_workflows_);
 }
 
 Claimer::~Claimer() {
@@ -91,13 +94,50 @@ void Claimer::refresh_queues() {
         backend_.log().warning("some queues of this worker do not exist any more");
     specs_ = std::move(specs);
     stream_.set_queues(std::move(queues));
+    if (handles_workflows_) refresh_workflows();
     refreshed_at_ = Clock::now();
+}
+
+// Their options may be changed while we run.
+void Claimer::refresh_workflows() {
+    std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows;
+    for (WorkflowInfo& info : backend_.workflows(std::nullopt)) {
+        const QueueId queue = info.queue;
+        if (specs_.contains(queue))
+            workflows.emplace(queue, std::make_shared<const WorkflowInfo>(std::move(info)));
+    }
+    workflows_ = std::move(workflows);
+}
+
+std::shared_ptr<const WorkflowInfo> Claimer::workflow_of(QueueId queue, const HandlerSpec& spec) {
+    auto& info = workflows_[queue];
+    if (info) return info;
+    // Made in the moment between two look-ups: its defaults will do until the next one.
+    WorkflowInfo defaults;
+    defaults.queue = queue;
+    defaults.name = spec.queue;
+    defaults.backoff_base = 1s;
+    defaults.backoff_cap = 5min;
+    return info = std::make_shared<const WorkflowInfo>(std::move(defaults));
+}
+
+// A subscriber of a prefix answers for all that is below it.
+void Claimer::fail_unhandled() {
+    if (options_.prefixes.empty()) return;
+    look_again_ = Clock::now() - unhandled_at_ < look_for_unhandled_every;
+    if (look_again_) return;
+    for (const RunId run : backend_.fail_unhandled(options_.prefixes))
+        backend_.log().warning(fmt::format(
+            "run {} has failed: no live worker has a handler for its workflow", run.value()
+        ));
+    unhandled_at_ = Clock::now();
 }
 
 int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
     const int room = executor_.wait_for_room(stop);
     if (room == 0) return 0;
     refresh_queues();
+    fail_unhandled();
     more_ = false;
     due_at_ = Clock::time_point::max();
     if (stream_.queues().empty()) return 0;
@@ -112,6 +152,7 @@ int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
     const int count = static_cast<int>(claim.messages.size());
     const bool alone = claim.messages.front().strikes >= alone_strikes;
     auto calls = to_calls(claim);
+    for (const auto& call : calls) call->claimed_at_steady = asked_at;
     if (alone) {
         run_alone(std::move(calls), stop);
     } else {
@@ -136,6 +177,11 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
             batch->messages.reserve(static_cast<std::size_t>(spec->batch_size));
         }
         claim.messages[i].queue = spec->queue;
+        if (i < claim.runs.size() && claim.runs[i]) {
+            batch->run = std::move(claim.runs[i]);
+            batch->workflow = workflow_of(claim.queues[i], *spec);
+            batch->claimed_at = claim.now;
+        }
         batch->messages.push_back(std::move(claim.messages[i]));
     }
     return calls;
@@ -154,6 +200,13 @@ void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token&
                                                   : std::min(options_.poll_interval, poll_deaf);
     auto until = Clock::now() + poll;
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
+    if (!options_.prefixes.empty()) {
+        // Any queue may be one that nobody handles, also one whose delay ends. What came too soon
+        // after the last look is looked for when that is allowed again.
+        until = std::min(until, Clock::now() + (look_again_ ? look_for_unhandled_every : 1s));
+        backend_.wake_hub().wait(ticket, {}, until, stop);
+        return;
+    }
     backend_.wake_hub().wait(ticket, stream_.queues(), until, stop);
 }
 

@@ -40,6 +40,9 @@ public:
 private:
     void work(const std::stop_token& stop);
     void refresh_queues();
+    void refresh_workflows();
+    void fail_unhandled();
+    std::shared_ptr<const WorkflowInfo> workflow_of(QueueId queue, const HandlerSpec& spec);
     std::vector<std::shared_ptr<Executing>> to_calls(store::Claim& claim);
     void run_alone(std::vector<std::shared_ptr<Executing>> calls, const std::stop_token& stop);
     void wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop);
@@ -55,6 +58,10 @@ private:
     std::vector<std::string> names_;
     store::ClaimStream stream_;
     std::unordered_map<QueueId, const HandlerSpec*> specs_;
+    std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows_;
+    bool handles_workflows_ = false;
+    std::chrono::steady_clock::time_point unhandled_at_{};
+    bool look_again_ = false;  // for unhandled runs: the last look was put off
     std::chrono::steady_clock::time_point refreshed_at_{};
     std::chrono::steady_clock::time_point due_at_{};
     bool more_ = false;

@@ -11,72 +11,113 @@ using store::WriteOutcome;
 using store::WriteStatus;
 
 namespace {
+constexpr std::size_t lane_count = 2;
+constexpr std::size_t chains = 2;
 constexpr std::size_t max_batch = 2'000;
 constexpr std::size_t max_pending = 20'000;
 constexpr Duration busy_pause = 2ms;
+thread_local bool on_lane = false;
 }  // namespace
 
-Committer::Committer(store::Backend& backend)
-    : backend_(backend), thread_([this](const std::stop_token& stop) { work(stop); }) {}
+Committer::Committer(store::Backend& backend) : backend_(backend) {
+    for (std::size_t i = 0; i < lane_count; ++i)
+        lanes_.emplace_back([this] { work(stop_.get_token()); });
+}
 
 Committer::~Committer() {
     stop();
 }
 
 void Committer::stop() {
-    thread_.request_stop();
-    if (thread_.joinable()) thread_.join();
+    stop_.request_stop();
+    lanes_.clear();
+    std::unique_lock lock(mutex_);
+    const std::vector<Item> left(pending_.begin(), pending_.end());
+    pending_.clear();
+    lock.unlock();
+    give_up(left);
 }
 
 void Committer::submit(std::vector<Write> writes, Settled settled) {
     if (writes.empty()) return;
-    auto submission = std::make_shared<Submission>();
+    auto submission = std::make_unique<Submission>();
     submission->open = writes.size();
     submission->outcomes.resize(writes.size());
     submission->writes = std::move(writes);
     submission->settled = std::move(settled);
+    std::vector<Item> items(submission->writes.size());
+    for (std::size_t i = 0; i < items.size(); ++i) items[i] = {submission.get(), i, nullptr};
+    submission.release();  // by the last settle()
+    if (!enqueue(items)) give_up(items);
+}
+
+WriteOutcome Committer::commit_one(Write write) {
+    Awaited awaited;
+    awaited.write = std::move(write);
+    const Item item{nullptr, 0, &awaited};
+    if (!enqueue(std::span(&item, 1))) give_up(std::span(&item, 1));
+    awaited.gate.wait();
+    if (awaited.next != nullptr) awaited.next->gate.open();
+    return std::move(awaited.outcome);
+}
+
+// Hundreds of threads may have waited for one commit. Each of them wakes the next: then the
+// wake-ups spread over the processors, mostly without an interrupt from one to another.
+void Committer::wake(std::span<Awaited* const> settled) {
+    for (std::size_t i = chains; i < settled.size(); ++i) settled[i - chains]->next = settled[i];
+    const auto first = settled.first(std::min(chains, settled.size()));
+    for (Awaited* awaited : first) awaited->gate.open();
+}
+
+// False: the committer has stopped.
+bool Committer::enqueue(std::span<const Item> items) {
     {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, thread_.get_stop_token(), [&] {
-            return pending_.size() < max_pending;
-        });
-        for (std::size_t i = 0; i < submission->writes.size(); ++i)
-            pending_.push_back({submission, i});
+        // What a callback submits may not wait: only this thread could make room.
+        if (pending_.size() >= max_pending && !on_lane) {
+            ++waiting_for_room_;
+            settled_.wait(lock, stop_.get_token(), [&] { return pending_.size() < max_pending; });
+            --waiting_for_room_;
+        }
+        if (stop_.stop_requested()) return false;
+        pending_.insert(pending_.end(), items.begin(), items.end());
         only_busy_left_ = false;
     }
-    changed_.notify_all();
+    work_.notify_one();
+    return true;
 }
 
 bool Committer::flush(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, deadline, [&] { return pending_.empty() && in_flight_ == 0; });
+    ++waiting_for_room_;
+    const bool empty =
+        settled_.wait_until(lock, deadline, [&] { return pending_.empty() && in_flight_ == 0; });
+    --waiting_for_room_;
+    return empty;
 }
 
 std::vector<Committer::Item> Committer::take(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [&] { return !pending_.empty(); });
+    work_.wait(lock, stop, [&] { return !pending_.empty(); });
     if (stop.stop_requested()) return {};
     const auto count = static_cast<std::ptrdiff_t>(std::min(pending_.size(), max_batch));
-    std::vector<Item> items(
-        std::make_move_iterator(pending_.begin()), std::make_move_iterator(pending_.begin() + count)
-    );
+    std::vector<Item> items(pending_.begin(), pending_.begin() + count);
     pending_.erase(pending_.begin(), pending_.begin() + count);
-    in_flight_ = items.size();
+    in_flight_ += items.size();
     return items;
 }
 
 void Committer::work(const std::stop_token& stop) {
+    on_lane = true;
     while (!stop.stop_requested()) {
         std::vector<Item> items = take(stop);
         if (items.empty()) return;
         std::vector<Write> writes;
         writes.reserve(items.size());
-        for (const Item& item : items)
-            writes.push_back(std::move(item.submission->writes[item.index]));
+        for (const Item& item : items) writes.push_back(std::move(item.write()));
         std::vector<WriteOutcome> outcomes = commit(writes, stop);
-        for (std::size_t i = 0; i < items.size(); ++i)
-            items[i].submission->writes[items[i].index] = std::move(writes[i]);
-        if (outcomes.empty()) return;  // stopped while the database was away
+        for (std::size_t i = 0; i < items.size(); ++i) items[i].write() = std::move(writes[i]);
+        if (outcomes.empty()) return give_up(items);  // the database is away
         distribute(std::move(items), std::move(outcomes));
         if (only_busy_left_) pause(busy_pause, stop);
     }
@@ -105,34 +146,48 @@ std::vector<WriteOutcome> Committer::commit(
     return {};
 }
 
+void Committer::settle(const Item& item, WriteOutcome outcome) {
+    if (item.awaited != nullptr) {
+        item.awaited->outcome = std::move(outcome);
+        return item.awaited->gate.open();
+    }
+    Submission& submission = *item.submission;
+    submission.outcomes[item.index] = std::move(outcome);
+    if (--submission.open > 0) return;
+    const std::unique_ptr<Submission> ended(&submission);
+    if (ended->settled) ended->settled(ended->writes, ended->outcomes);
+}
+
+void Committer::give_up(std::span<const Item> items) {
+    for (const Item& item : items)
+        settle(item, {WriteStatus::lease_lost, "the worker has stopped"});
+}
+
 void Committer::distribute(std::vector<Item> items, std::vector<WriteOutcome> outcomes) {
     std::vector<Item> busy;
-    for (std::size_t i = 0; i < items.size(); ++i) {
+    std::vector<Awaited*> settled;
+    const std::size_t count = items.size();
+    for (std::size_t i = 0; i < count; ++i) {
         if (outcomes[i].status == WriteStatus::busy) {
-            busy.push_back(std::move(items[i]));
-            continue;
+            busy.push_back(items[i]);
+        } else if (items[i].awaited != nullptr) {
+            items[i].awaited->outcome = std::move(outcomes[i]);
+            settled.push_back(items[i].awaited);
+        } else {
+            settle(items[i], std::move(outcomes[i]));
         }
-        Submission& submission = *items[i].submission;
-        submission.outcomes[items[i].index] = std::move(outcomes[i]);
-        if (--submission.open == 0 && submission.settled)
-            submission.settled(submission.writes, submission.outcomes);
     }
-    {
-        const std::lock_guard lock(mutex_);
-        in_flight_ = 0;
-        only_busy_left_ = !busy.empty() && pending_.empty();
-        pending_.insert(
-            pending_.begin(),
-            std::make_move_iterator(busy.begin()),
-            std::make_move_iterator(busy.end())
-        );
-    }
-    changed_.notify_all();
+    wake(settled);
+    const std::lock_guard lock(mutex_);
+    in_flight_ -= count;
+    only_busy_left_ = !busy.empty() && pending_.empty();
+    pending_.insert(pending_.begin(), busy.begin(), busy.end());
+    if (waiting_for_room_ > 0) settled_.notify_all();
 }
 
 void Committer::pause(Duration time, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, time, [] { return false; });
+    pause_.wait_for(lock, stop, time, [] { return false; });
 }
 
 }  // namespace pawl::runtime

@@ -1,6 +1,6 @@
 // Group commit: every durable write of a process goes through here. What has gathered goes out as
-// one batch, as soon as the previous commit has returned: no delay when idle, large batches under
-// load.
+// one batch, as soon as a lane is free: no delay when idle, large batches under load. While one
+// lane wakes those who waited for its commit, the other commits.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,16 @@
 #include <thread>
 #include <vector>
 
+#include "base/gate.h"
 #include "store/backend.h"
 
 namespace pawl::runtime {
 
 class Committer {
 public:
-    // Called once, on the committer's thread, when every write of the submission has its final
-    // outcome (never busy). Must not block.
+    // Called once, on a committer's thread, when every write of the submission has its final
+    // outcome (never busy). Must not block. When the committer stops first, the outcome is
+    // lease_lost: whether the write happened is not known, and it will not be repeated.
     using Settled =
         std::function<void(std::span<const store::Write>, std::span<const store::WriteOutcome>)>;
 
@@ -30,20 +32,33 @@ public:
 
     // Waits while too much is pending: a database that cannot follow slows the handlers down.
     void submit(std::vector<store::Write> writes, Settled settled);
+    // One write, whose outcome the caller waits for.
+    [[nodiscard]] store::WriteOutcome commit_one(store::Write write);
     // Returns when all that was submitted before is settled, or at the deadline: false.
     bool flush(std::chrono::steady_clock::time_point deadline);
-    void stop();  // idempotent; what is pending then is dropped: leases end by themselves
+    void stop();  // idempotent; what is pending then is given up: leases end by themselves
 
 private:
+    // Lives until its last write is settled: on the heap, or on the stack of who waits for it.
     struct Submission {
         std::vector<store::Write> writes;
         std::vector<store::WriteOutcome> outcomes;
-        std::size_t open = 0;
+        std::atomic<std::size_t> open = 0;  // its writes may go out by both lanes
         Settled settled;
     };
+    struct Awaited {
+        store::Write write;
+        store::WriteOutcome outcome;
+        base::Gate gate;
+        Awaited* next = nullptr;  // to be woken by who was woken: see wake()
+    };
     struct Item {
-        std::shared_ptr<Submission> submission;
+        Submission* submission = nullptr;
         std::size_t index = 0;
+        Awaited* awaited = nullptr;  // instead of a submission
+        [[nodiscard]] store::Write& write() const {
+            return awaited != nullptr ? awaited->write : submission->writes[index];
+        }
     };
 
     void work(const std::stop_token& stop);
@@ -52,15 +67,23 @@ private:
         std::span<const store::Write> writes, const std::stop_token& stop
     );
     void distribute(std::vector<Item> items, std::vector<store::WriteOutcome> outcomes);
+    bool enqueue(std::span<const Item> items);
+    static void settle(const Item& item, store::WriteOutcome outcome);
+    static void give_up(std::span<const Item> items);
+    static void wake(std::span<Awaited* const> settled);
     void pause(Duration time, const std::stop_token& stop);
 
     store::Backend& backend_;
     std::mutex mutex_;
-    std::condition_variable_any changed_;
+    std::condition_variable_any work_;     // a lane may go on
+    std::condition_variable_any settled_;  // there is less pending
+    std::condition_variable_any pause_;    // never notified
     std::deque<Item> pending_;
     std::size_t in_flight_ = 0;
+    std::size_t waiting_for_room_ = 0;
     std::atomic<bool> only_busy_left_ = false;
-    std::jthread thread_;
+    std::stop_source stop_;
+    std::vector<std::jthread> lanes_;
 };
 
 }  // namespace pawl::runtime

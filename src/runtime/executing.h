@@ -1,7 +1,9 @@
-// One call of a handler: its messages, and what shall become of them.
+// One call of a handler: its messages, or its run, and what shall become of them.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <memory>
 #include <optional>
 #include <pawl/worker.h>
 #include <stop_token>
@@ -14,6 +16,8 @@ namespace pawl::runtime {
 class LeaseTable;
 
 struct Executing {
+    using Clock = std::chrono::steady_clock;
+
     const HandlerSpec* spec = nullptr;
     std::vector<Message> messages;
     LeaseTable* leases = nullptr;
@@ -21,6 +25,15 @@ struct Executing {
     std::size_t leases_left = 0;  // guarded by the lease table
     // What the handler decided for single messages of its batch; the others are archived.
     std::vector<std::optional<store::Write>> decisions;
+
+    // Of runs.
+    std::optional<store::ClaimedRun> run;
+    std::shared_ptr<const WorkflowInfo> workflow;
+    Timestamp claimed_at;                   // the database's clock at the claim,
+    Clock::time_point claimed_at_steady{};  // and ours
+    std::atomic<bool> lost = false;         // nothing of it will be recorded any more
+    std::atomic<bool> cancelled = false;    // because it was cancelled
+    std::atomic<Clock::time_point> lease_ends_at{Clock::time_point{}};
 };
 
 }  // namespace pawl::runtime

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <random>
 
+#include "base/random.h"
 #include "model/check.h"
 #include "model/retry.h"
+#include "model/run_error.h"
 
 namespace pawl::runtime {
 
+using store::settle_write;
 using store::Write;
 using store::WriteKind;
 using store::WriteOutcome;
@@ -20,32 +22,37 @@ constexpr double fetch_ahead_seconds = 0.05;
 constexpr int max_fetch_ahead = 1'000;
 constexpr Duration measure_every = 10ms;
 
-double random_fraction() {
-    thread_local std::mt19937_64 generator{std::random_device{}()};
-    return std::uniform_real_distribution<double>(0, 1)(generator);
-}
-
 }  // namespace
 
 Executor::Executor(
-    const WorkerOptions& options, Committer& committer, LeaseTable& leases, base::Log log
+    const WorkerOptions& options, Committer& committer, LeaseTable& leases, store::Backend& backend
 )
-    : options_(options), committer_(committer), leases_(leases), log_(std::move(log)) {
-    for (int i = 0; i < options.concurrency; ++i)
-        threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
-}
+    : options_(options),
+      committer_(committer),
+      leases_(leases),
+      backend_(backend),
+      runner_(committer, backend, watchdog_) {}
 
 Executor::~Executor() {
-    for (auto& thread : threads_) thread.request_stop();
-    threads_.clear();
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    work_.notify_all();
+    for (auto& thread : threads_) thread.join();
 }
 
 void Executor::push(std::vector<std::shared_ptr<Executing>> work) {
-    {
-        const std::lock_guard lock(mutex_);
-        for (auto& executing : work) queued_.push_back(std::move(executing));
+    const std::lock_guard lock(mutex_);
+    for (auto& executing : work) queued_.push_back(std::move(executing));
+    const std::size_t idle = threads_.size() - running_count_;
+    for (std::size_t i = 0; i < std::min(work.size(), idle); ++i) work_.notify_one();
+    while (threads_.size() - running_count_ < queued_.size() &&
+           threads_.size() < static_cast<std::size_t>(options_.concurrency)) {
+        const std::size_t slot = threads_.size();
+        running_.emplace_back();
+        threads_.emplace_back([this, slot] { this->work(slot); });
     }
-    changed_.notify_all();
 }
 
 int Executor::room() {
@@ -61,7 +68,7 @@ int Executor::room() {
         static_cast<int>(std::min<double>(calls_per_second_ * fetch_ahead_seconds, max_fetch_ahead)
         );
     const int capacity = options_.concurrency + ahead;
-    const int free = capacity - static_cast<int>(queued_.size() + running_.size());
+    const int free = capacity - static_cast<int>(queued_.size() + running_count_);
     // Where handlers are fast, few large claims beat many small ones.
     return free * 2 > ahead ? free : 0;
 }
@@ -69,57 +76,74 @@ int Executor::room() {
 int Executor::wait_for_room(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     int free = 0;
+    ++waiting_for_room_;
     changed_.wait(lock, stop, [&] { return (free = room()) > 0; });
+    --waiting_for_room_;
     return stop.stop_requested() ? 0 : free;
 }
 
 bool Executor::wait_until_idle(Clock::time_point deadline, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, stop, deadline, [&] {
-        return queued_.empty() && running_.empty();
+    ++waiting_for_end_;
+    const bool idle = changed_.wait_until(lock, stop, deadline, [&] {
+        return queued_.empty() && running_count_ == 0;
     });
+    --waiting_for_end_;
+    return idle;
 }
 
-std::vector<std::shared_ptr<Executing>> Executor::take_unstarted() {
+// The mutex is held. Thousands of calls end in a second: nobody is woken who would find nothing.
+void Executor::tell_waiting() {
+    const bool room_found = waiting_for_room_ > 0 && room() > 0;
+    const bool end_found = waiting_for_end_ > 0 && queued_.empty() && running_count_ == 0;
+    if (room_found || end_found) changed_.notify_all();
+}
+
+std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_point claimed_before) {
     const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<Executing>> unstarted(queued_.begin(), queued_.end());
-    queued_.clear();
-    return unstarted;
+    std::vector<std::shared_ptr<Executing>> taken;
+    std::deque<std::shared_ptr<Executing>> kept;
+    for (auto& executing : queued_) {
+        if (executing->claimed_at_steady < claimed_before) {
+            taken.push_back(std::move(executing));
+        } else {
+            kept.push_back(std::move(executing));
+        }
+    }
+    queued_ = std::move(kept);
+    tell_waiting();
+    return taken;
 }
 
 std::vector<std::shared_ptr<Executing>> Executor::abandon() {
     std::vector<std::shared_ptr<Executing>> running;
     {
         const std::lock_guard lock(mutex_);
-        running.assign(running_.begin(), running_.end());
+        for (const auto& executing : running_) {
+            if (executing) running.push_back(executing);
+        }
     }
     for (const auto& executing : running) executing->stop.request_stop();
     return running;
 }
 
-void Executor::work(const std::stop_token& stop) {
+void Executor::work(std::size_t slot) {
+    std::unique_lock lock(mutex_);
     while (true) {
-        std::shared_ptr<Executing> executing;
-        {
-            std::unique_lock lock(mutex_);
-            changed_.wait(lock, stop, [&] { return !queued_.empty(); });
-            if (stop.stop_requested()) return;
-            executing = std::move(queued_.front());
-            queued_.pop_front();
-            running_.insert(executing);
-        }
+        work_.wait(lock, [&] { return stopping_ || !queued_.empty(); });
+        if (stopping_) return;
+        const std::shared_ptr<Executing> executing = std::move(queued_.front());
+        queued_.pop_front();
+        running_[slot] = executing;
+        ++running_count_;
+        lock.unlock();
         run(executing);
-        finished(executing);
-    }
-}
-
-void Executor::finished(const std::shared_ptr<Executing>& executing) {
-    {
-        const std::lock_guard lock(mutex_);
-        running_.erase(executing);
+        lock.lock();
+        running_[slot].reset();
+        --running_count_;
         ++finished_;
+        tell_waiting();
     }
-    changed_.notify_all();
 }
 
 void Executor::run(const std::shared_ptr<Executing>& executing) {
@@ -127,15 +151,24 @@ void Executor::run(const std::shared_ptr<Executing>& executing) {
     if (leases_.assign(executing) == 0) {
         // Too late to start: somebody else has them. Forgetting them is all that is left to do.
         for (const Message& message : executing->messages)
-            writes.push_back({WriteKind::hand_back, message.lease(), {}, {}});
-    } else {
-        writes = report(*executing);
+            writes.push_back(settle_write(WriteKind::hand_back, message.lease()));
+        return leases_.forget(writes);
     }
-    // The committer outlives the executor: its callback may not lean on us.
+    if (!executing->run) return settle(executing, report(*executing));
+    if (auto last = runner_.run(*executing)) {
+        writes.push_back(std::move(*last));
+        return settle(executing, std::move(writes));
+    }
+    writes.push_back(settle_write(WriteKind::hand_back, executing->messages.front().lease()));
+    leases_.forget(writes);
+}
+
+// The committer outlives the executor: its callback may not lean on us.
+void Executor::settle(const std::shared_ptr<Executing>& executing, std::vector<Write> writes) {
     committer_.submit(
         std::move(writes),
         [&leases = leases_,
-         log = log_,
+         log = backend_.log(),
          executing](std::span<const Write> settled, std::span<const WriteOutcome> outcomes) {
             leases.forget(settled);
             for (std::size_t i = 0; i < settled.size(); ++i) {
@@ -167,40 +200,27 @@ std::vector<Write> Executor::report(Executing& executing) {
             if (decision->kind == WriteKind::fail) decision->delay = backoff(executing.messages[i]);
             writes.push_back(std::move(*decision));
         } else {
-            writes.push_back({WriteKind::archive, executing.messages[i].lease(), {}, {}});
+            writes.push_back(settle_write(WriteKind::archive, executing.messages[i].lease()));
         }
     }
     return writes;
 }
 
 std::vector<Write> Executor::failure(const Executing& executing, const std::exception_ptr& thrown) {
-    WriteKind kind = WriteKind::fail;
-    std::optional<Duration> delay;
-    std::string reason;
-    try {
-        std::rethrow_exception(thrown);
-    } catch (const PermanentError& error) {
-        kind = WriteKind::bury;
-        reason = std::string("permanent: ") + error.what();
-    } catch (const TransientError& error) {
-        delay = error.retry_after();
-        reason = error.what();
-    } catch (const std::exception& error) {
-        reason = error.what();
-    } catch (...) {
-        reason = "an exception that is no std::exception";
-    }
-    reason = model::storable_text(reason);
+    const model::Thrown why = model::describe(thrown);
+    const bool permanent = why.kind == model::Thrown::Kind::permanent;
+    std::string reason = model::storable_text(
+        permanent ? fmt::format("{}: {}", why.type, why.message) : why.message
+    );
     std::vector<Write> writes;
-    for (const Message& message : executing.messages) {
-        writes.push_back(
-            {kind,
-             message.lease(),
-             std::max(delay.value_or(backoff(message)), Duration::zero()),
-             reason}
-        );
-    }
-    log_.info(fmt::format(
+    for (const Message& message : executing.messages)
+        writes.push_back(settle_write(
+            permanent ? WriteKind::bury : WriteKind::fail,
+            message.lease(),
+            std::max(why.delay.value_or(backoff(message)), Duration::zero()),
+            reason
+        ));
+    backend_.log().info(fmt::format(
         "a handler of queue '{}' failed {} messages: {}",
         executing.spec->queue,
         writes.size(),
@@ -211,7 +231,7 @@ std::vector<Write> Executor::failure(const Executing& executing, const std::exce
 
 Duration Executor::backoff(const Message& message) const {
     return model::backoff(
-        message.attempts, options_.backoff_base, options_.backoff_cap, random_fraction()
+        message.attempts, options_.backoff_base, options_.backoff_cap, base::random_fraction()
     );
 }
 

@@ -1,19 +1,17 @@
 #include "runtime/heartbeat.h"
 
-#include <condition_variable>
 #include <fmt/format.h>
-#include <mutex>
 
 namespace pawl::runtime {
 
 Heartbeat::Heartbeat(
-    store::Backend& backend, WorkerId worker, Duration interval, LeaseTable& leases, Obey obey
+    store::Backend& backend, WorkerId worker, Duration interval, LeaseTable& leases, Hooks hooks
 )
     : backend_(backend),
       worker_(worker),
       interval_(interval),
       leases_(leases),
-      obey_(std::move(obey)),
+      hooks_(std::move(hooks)),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 Heartbeat::~Heartbeat() {
@@ -25,16 +23,24 @@ void Heartbeat::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
+void Heartbeat::beat_now() {
+    {
+        const std::lock_guard lock(mutex_);
+        wanted_ = true;
+    }
+    changed_.notify_one();
+}
+
 void Heartbeat::work(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any stopped;
     while (!stop.stop_requested()) {
         {
-            std::unique_lock lock(mutex);
-            stopped.wait_for(lock, stop, interval_, [] { return false; });
+            std::unique_lock lock(mutex_);
+            changed_.wait_for(lock, stop, interval_, [&] { return wanted_; });
+            wanted_ = false;
         }
         if (stop.stop_requested()) return;
         try {
+            hooks_.before();
             beat();
         } catch (const std::exception& error) {
             backend_.log().warning(fmt::format("no heartbeat, the next follows: {}", error.what()));
@@ -48,7 +54,7 @@ void Heartbeat::beat() {
     const auto asked_at = LeaseTable::Clock::now();
     const auto result = backend_.heartbeat(worker_, extensions);
     leases_.extended(extensions, result.outcomes, asked_at);
-    obey_(result.status);
+    hooks_.obey(result.status);
 }
 
 }  // namespace pawl::runtime

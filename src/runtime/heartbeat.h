@@ -2,7 +2,9 @@
 // and learns what an operator wants of the worker.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 #include "runtime/lease_table.h"
@@ -12,15 +14,19 @@ namespace pawl::runtime {
 
 class Heartbeat {
 public:
-    using Obey = std::function<void(WorkerStatus stored)>;
+    struct Hooks {
+        std::function<void()> before;            // each beat
+        std::function<void(WorkerStatus)> obey;  // what is stored
+    };
 
     Heartbeat(
-        store::Backend& backend, WorkerId worker, Duration interval, LeaseTable& leases, Obey obey
+        store::Backend& backend, WorkerId worker, Duration interval, LeaseTable& leases, Hooks hooks
     );
     ~Heartbeat();
     Heartbeat(const Heartbeat&) = delete;
     Heartbeat& operator=(const Heartbeat&) = delete;
-    void stop();  // idempotent
+    void beat_now();  // returns at once
+    void stop();      // idempotent
 
 private:
     void work(const std::stop_token& stop);
@@ -30,7 +36,10 @@ private:
     const WorkerId worker_;
     const Duration interval_;
     LeaseTable& leases_;
-    Obey obey_;
+    Hooks hooks_;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    bool wanted_ = false;
     std::jthread thread_;
 };
 

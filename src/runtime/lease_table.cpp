@@ -35,6 +35,7 @@ std::size_t LeaseTable::assign(const std::shared_ptr<Executing>& executing) {
         if (at == held_.end() || at->second.delivery != message.delivery || at->second.lost)
             continue;
         at->second.executing = executing;
+        executing->lease_ends_at = at->second.ends_at;
         ++executing->leases_left;
     }
     return executing->leases_left;
@@ -45,7 +46,8 @@ std::vector<Write> LeaseTable::extensions() const {
     std::vector<Write> writes;
     writes.reserve(held_.size());
     for (const auto& [id, held] : held_) {
-        if (!held.lost) writes.push_back({WriteKind::extend, {id, held.delivery}, held.lease, {}});
+        if (held.lost || !held.executing) continue;
+        writes.push_back(store::settle_write(WriteKind::extend, {id, held.delivery}, held.lease));
     }
     return writes;
 }
@@ -61,9 +63,13 @@ void LeaseTable::extended(
         for (std::size_t i = 0; i < extensions.size(); ++i) {
             const auto at = held_.find(extensions[i].lease.message);
             if (at == held_.end() || at->second.delivery != extensions[i].lease.delivery) continue;
-            if (outcomes[i].status == WriteStatus::done)
+            if (outcomes[i].status == WriteStatus::done) {
                 at->second.ends_at = asked_at + at->second.lease;
-            if (outcomes[i].status == WriteStatus::lease_lost) lose(at->second, orphans);
+                if (at->second.executing) at->second.executing->lease_ends_at = at->second.ends_at;
+            }
+            const bool cancelled = outcomes[i].status == WriteStatus::cancelled;
+            if (cancelled || outcomes[i].status == WriteStatus::lease_lost)
+                lose(at->second, cancelled, orphans);
         }
     }
     tell(orphans);
@@ -74,20 +80,30 @@ void LeaseTable::expire(Clock::time_point now) {
     {
         const std::lock_guard lock(mutex_);
         for (auto& [id, held] : held_) {
-            if (held.ends_at <= now) lose(held, orphans);
+            if (held.ends_at <= now) lose(held, false, orphans);
         }
     }
     tell(orphans);
 }
 
-void LeaseTable::lose(Held& held, Orphans& orphans) {
+void LeaseTable::lose(Held& held, bool cancelled, Orphans& orphans) {
     if (held.lost) return;
     held.lost = true;
-    if (held.executing && --held.executing->leases_left == 0) orphans.push_back(held.executing);
+    if (!held.executing) return;
+    if (cancelled) held.executing->cancelled = true;
+    if (--held.executing->leases_left == 0) {
+        held.executing->lost = true;
+        orphans.push_back(held.executing);
+    }
 }
 
 void LeaseTable::tell(const Orphans& orphans) {
     for (const auto& executing : orphans) executing->stop.request_stop();
+}
+
+bool LeaseTable::holds(MessageId message) const {
+    const std::lock_guard lock(mutex_);
+    return held_.contains(message);
 }
 
 bool LeaseTable::lost(const Lease& lease) const {

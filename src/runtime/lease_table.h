@@ -25,6 +25,7 @@ public:
     // many it still holds.
     std::size_t assign(const std::shared_ptr<Executing>& executing);
 
+    // Of what has been started: the rest is handed back before its lease ends.
     [[nodiscard]] std::vector<store::Write> extensions() const;
     void extended(
         std::span<const store::Write> extensions,
@@ -35,6 +36,7 @@ public:
     void expire(Clock::time_point now);
 
     [[nodiscard]] bool lost(const Lease& lease) const;
+    [[nodiscard]] bool holds(MessageId message) const;
 
 private:
     struct Held {
@@ -47,7 +49,7 @@ private:
     // Adds the handler that has nothing left to do; it is told outside of the lock, because its
     // stop callbacks may ask this table.
     using Orphans = std::vector<std::shared_ptr<Executing>>;
-    static void lose(Held& held, Orphans& orphans);
+    static void lose(Held& held, bool cancelled, Orphans& orphans);
     static void tell(const Orphans& orphans);
 
     mutable std::mutex mutex_;

@@ -10,6 +10,7 @@
 
 namespace pawl::runtime {
 
+using store::settle_write;
 using store::Write;
 using store::WriteKind;
 using store::WriteOutcome;
@@ -29,29 +30,40 @@ std::string host_name() {
 WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOptions options)
     : backend_(std::move(backend)), options_(std::move(options)) {
     const auto queues = backend_->queues();
-    check(queues);
-    const Duration lease = shortest_lease(queues);
-    store::NewWorker worker{options_.name, host_name(), options_.port, getpid(), lease, {}, {}};
-    for (const HandlerSpec& spec : options_.handlers) {
-        worker.subscriptions.push_back(spec.queue);
-        worker.handlers.push_back(spec.queue);
-    }
-    id_ = backend_->register_worker(worker);
-    const Duration heartbeat =
-        std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease / 3);
+    check(queues, backend_->workflows(std::nullopt));
+    lease_ = shortest_lease(queues);
+    beat_interval_ = std::max<Duration>(
+        std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease_ / 3), 1ms
+    );
+    id_ = backend_->register_worker(description(lease_));
     committer_ = std::make_unique<Committer>(*backend_);
-    executor_ = std::make_unique<Executor>(options_, *committer_, leases_, backend_->log());
+    executor_ = std::make_unique<Executor>(options_, *committer_, leases_, *backend_);
     claimer_ = std::make_unique<Claimer>(*backend_, options_, id_, *executor_, leases_);
     heartbeat_ = std::make_unique<Heartbeat>(
         *backend_,
         id_,
-        std::max<Duration>(heartbeat, 1ms),
+        beat_interval_,
         leases_,
-        [this](WorkerStatus stored) { obey(stored); }
+        Heartbeat::Hooks{
+            [this] { hand_back_stale(); }, [this](WorkerStatus stored) { obey(stored); }}
     );
+    // A run that was cancelled elsewhere: the heartbeat finds out which of ours it is.
+    observation_ =
+        std::make_unique<base::RunSignals::Observation>(backend_->run_signals(), [this](RunId run) {
+            if (leases_.holds(MessageId(run.value()))) heartbeat_->beat_now();
+        });
+}
+
+store::NewWorker WorkerRuntime::description(Duration lease) const {
+    store::NewWorker worker{options_.name, host_name(), options_.port, getpid(), lease, {}, {}};
+    for (const HandlerSpec& spec : options_.handlers) worker.handlers.push_back(spec.queue);
+    worker.subscriptions = options_.prefixes;
+    if (options_.prefixes.empty()) worker.subscriptions = worker.handlers;
+    return worker;
 }
 
 WorkerRuntime::~WorkerRuntime() {
+    observation_.reset();
     try {
         stop(Duration::zero());
     } catch (const std::exception& error) {
@@ -59,15 +71,22 @@ WorkerRuntime::~WorkerRuntime() {
             fmt::format("worker '{}' did not stop well: {}", options_.name, error.what())
         );
     }
+    committer_->stop();  // nobody shall wait for a commit that may never come
 }
 
-void WorkerRuntime::check(const std::vector<QueueInfo>& queues) {
-    const auto refuse = [&](ErrorCode code, const std::string& what) {
-        throw Error(code, fmt::format("worker '{}': {}", options_.name, what));
-    };
+void WorkerRuntime::refuse(ErrorCode code, const std::string& what) const {
+    throw Error(code, fmt::format("worker '{}': {}", options_.name, what));
+}
+
+void WorkerRuntime::check(
+    const std::vector<QueueInfo>& queues, const std::vector<WorkflowInfo>& workflows
+) const {
     if (options_.name.empty()) throw Error(ErrorCode::invalid_argument, "a worker needs a name");
-    if (options_.handlers.empty())
-        refuse(ErrorCode::invalid_argument, "it has no handler: call on_message() or on_batch()");
+    if (options_.handlers.empty() && options_.prefixes.empty())
+        refuse(
+            ErrorCode::invalid_argument,
+            "it has no handler: call handle(), on_message() or on_batch()"
+        );
     if (options_.concurrency < 1 || options_.concurrency > 10'000)
         refuse(ErrorCode::invalid_argument, "concurrency must be 1 to 10000");
     if (options_.lease && *options_.lease < 10ms)
@@ -80,25 +99,53 @@ void WorkerRuntime::check(const std::vector<QueueInfo>& queues) {
     for (const HandlerSpec& spec : options_.handlers) {
         if (!names.insert(spec.queue).second)
             refuse(
-                ErrorCode::invalid_argument, fmt::format("two handlers for queue '{}'", spec.queue)
+                ErrorCode::invalid_argument,
+                fmt::format(
+                    "two handlers for {} '{}'", spec.workflow ? "workflow" : "queue", spec.queue
+                )
             );
-        if (spec.batch_size < 1 || spec.batch_size > 10'000)
-            refuse(ErrorCode::invalid_argument, "batch_size must be 1 to 10000");
-        if (!spec.handler)
-            refuse(
-                ErrorCode::invalid_argument, fmt::format("empty handler for queue '{}'", spec.queue)
-            );
-        if (std::ranges::find(queues, spec.queue, &QueueInfo::name) == queues.end())
-            refuse(
-                ErrorCode::queue_not_found,
-                fmt::format("queue '{}' does not exist: create it first", spec.queue)
-            );
+        check_handler(spec, queues, workflows);
     }
     if (!backend_->options().accept_test_clock && backend_->has_test_clock())
         refuse(
             ErrorCode::test_clock,
             "the store's clock is replaced by a test clock; set ConnectOptions::accept_test_clock "
             "in tests"
+        );
+}
+
+void WorkerRuntime::check_handler(
+    const HandlerSpec& spec,
+    const std::vector<QueueInfo>& queues,
+    const std::vector<WorkflowInfo>& workflows
+) const {
+    const auto workflow = std::ranges::find(workflows, spec.queue, &WorkflowInfo::name);
+    if (spec.workflow) {
+        // Below a prefix it may be created later.
+        if (workflow == workflows.end() && options_.prefixes.empty())
+            refuse(
+                ErrorCode::workflow_not_found,
+                fmt::format(
+                    "workflow '{}' does not exist: call store.create_workflow() first", spec.queue
+                )
+            );
+        return;
+    }
+    if (spec.batch_size < 1 || spec.batch_size > 10'000)
+        refuse(ErrorCode::invalid_argument, "batch_size must be 1 to 10000");
+    if (!spec.handler)
+        refuse(
+            ErrorCode::invalid_argument, fmt::format("empty handler for queue '{}'", spec.queue)
+        );
+    if (workflow != workflows.end())
+        refuse(
+            ErrorCode::workflow_queue,
+            fmt::format("queue '{}' belongs to a workflow: use handle()", spec.queue)
+        );
+    if (std::ranges::find(queues, spec.queue, &QueueInfo::name) == queues.end())
+        refuse(
+            ErrorCode::queue_not_found,
+            fmt::format("queue '{}' does not exist: create it first", spec.queue)
         );
 }
 
@@ -175,11 +222,11 @@ int WorkerRuntime::poll_once() {
     return count;
 }
 
-int WorkerRuntime::hand_back_unstarted() {
+int WorkerRuntime::hand_back(std::vector<std::shared_ptr<Executing>> unstarted) {
     std::vector<Write> writes;
-    for (const auto& executing : executor_->take_unstarted()) {
+    for (const auto& executing : unstarted) {
         for (const Message& message : executing->messages)
-            writes.push_back({WriteKind::hand_back, message.lease(), {}, {}});
+            writes.push_back(settle_write(WriteKind::hand_back, message.lease()));
     }
     const int count = static_cast<int>(writes.size());
     committer_->submit(
@@ -191,21 +238,30 @@ int WorkerRuntime::hand_back_unstarted() {
     return count;
 }
 
+// What was fetched ahead and waits behind slow handlers: others may have a free thread for it. Its
+// lease is not extended, so it must go before the lease ends.
+void WorkerRuntime::hand_back_stale() {
+    const int count = hand_back(executor_->take_unstarted(Clock::now() - lease_ / 2));
+    if (count > 0)
+        backend_->log().info(fmt::format("{} messages that could not be started go back", count));
+}
+
 StopReport WorkerRuntime::stop(Duration deadline) {
     const std::lock_guard only_one(stop_mutex_);
     if (stopped_) return stop_report_;
     const auto until = Clock::now() + deadline;
     stopping_ = true;
     claimer_->stop();
-    stop_report_.handed_back = hand_back_unstarted();
+    stop_report_.handed_back = hand_back(executor_->take_unstarted());
     if (!executor_->wait_until_idle(until)) {
         // C++ code cannot be killed from outside: ask it to end, give its leases back so that
         // others go on at once, and fence off what it may still report.
         std::vector<Write> writes;
         const auto stuck = executor_->abandon();
         for (const auto& executing : stuck) {
+            executing->lost = true;  // whatever it still reports comes too late
             for (const Message& message : executing->messages)
-                writes.push_back({WriteKind::release, message.lease(), {}, {}});
+                writes.push_back(settle_write(WriteKind::release, message.lease()));
         }
         stop_report_.stuck = static_cast<int>(stuck.size());
         committer_->submit(std::move(writes), {});

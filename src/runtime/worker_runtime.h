@@ -18,7 +18,8 @@ namespace pawl::runtime {
 
 class WorkerRuntime {
 public:
-    // Registers the worker. Throws queue_not_found, test_clock, invalid_argument.
+    // Registers the worker. Throws queue_not_found, workflow_not_found, test_clock,
+    // invalid_argument.
     WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOptions options);
     ~WorkerRuntime();
     WorkerRuntime(const WorkerRuntime&) = delete;
@@ -36,16 +37,27 @@ public:
     void handle_signals();
 
 private:
-    void check(const std::vector<QueueInfo>& queues);
+    void check(const std::vector<QueueInfo>& queues, const std::vector<WorkflowInfo>& workflows)
+        const;
+    void check_handler(
+        const HandlerSpec& spec,
+        const std::vector<QueueInfo>& queues,
+        const std::vector<WorkflowInfo>& workflows
+    ) const;
+    [[noreturn]] void refuse(ErrorCode code, const std::string& what) const;
+    [[nodiscard]] store::NewWorker description(Duration lease) const;
     [[nodiscard]] Duration shortest_lease(const std::vector<QueueInfo>& queues) const;
     WorkerStatus transition(WorkerEvent event);
     void obey(WorkerStatus stored);
     void set_status(WorkerStatus status);
-    int hand_back_unstarted();
+    int hand_back(std::vector<std::shared_ptr<Executing>> unstarted);
+    void hand_back_stale();
 
     const std::shared_ptr<store::Backend> backend_;
     const WorkerOptions options_;
     WorkerId id_;
+    Duration lease_{};
+    Duration beat_interval_{};
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
@@ -63,6 +75,7 @@ private:
     std::unique_ptr<Executor> executor_;
     std::unique_ptr<Claimer> claimer_;
     std::unique_ptr<Heartbeat> heartbeat_;
+    std::unique_ptr<base::RunSignals::Observation> observation_;
 };
 
 }  // namespace pawl::runtime

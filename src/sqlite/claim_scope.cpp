@@ -71,7 +71,7 @@ ClaimScope find_claim_scope(
         Rows rows = session.query(sql::claimable_queue, id);
         if (!rows.next()) continue;
         const Duration own = rows.null(0) ? default_lease : Duration(rows.integer(0));
-        scope.queues.push_back({id, request.lease.value_or(own), rows.number(1)});
+        scope.queues.push_back({id, request.lease.value_or(own), rows.number(1), rows.flag(2)});
     }
     // Another queue goes first the next time.
     if (request.queues.size() <= widest)

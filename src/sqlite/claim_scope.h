@@ -12,6 +12,7 @@ struct ScopedQueue {
     QueueId id;
     Duration lease{};
     int max_strikes = 0;
+    bool of_workflow = false;
 };
 
 struct ClaimScope {

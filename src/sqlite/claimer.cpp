@@ -1,11 +1,11 @@
 #include "sqlite/claimer.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <numeric>
 #include <tuple>
 
 #include "generated/sqlite_sql.h"
+#include "sqlite/claimed_runs.h"
 
 namespace pawl::sqlite {
 
@@ -42,6 +42,7 @@ store::Claim Claimer::claim() {
     }
     if (remaining_ > 0) claim_.next_due = find_next_due(session_, scope_.queues, now_);
     sort_by_priority();
+    if (request_.with_runs) start_runs();
     return std::move(claim_);
 }
 
@@ -50,10 +51,13 @@ store::Claim Claimer::claim() {
 void Claimer::collect_due() {
     std::vector<std::pair<MessageId, int>> poison;
     for (const ScopedQueue& queue : scope_.queues) {
-        Rows rows = session_.query(sql::due_messages, queue.id, now_, remaining_);
+        Rows rows = session_.query(
+            queue.of_workflow ? sql::due_runs : sql::due_messages, queue.id, now_, remaining_
+        );
         while (rows.next()) {
-            const Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue};
-            const int strikes = rows.number(2);
+            const bool progressed = queue.of_workflow && rows.flag(3);
+            const Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, progressed};
+            const int strikes = progressed ? 0 : rows.number(2);
             if (strikes >= queue.max_strikes) {
                 poison.emplace_back(candidate.id, strikes);
                 continue;
@@ -65,11 +69,7 @@ void Claimer::collect_due() {
     }
     // Poison may have filled the look: there may be more due rows behind it.
     if (!poison.empty()) claim_.more = true;
-    for (const auto& [message, strikes] : poison) {
-        settler_.bury(
-            message, fmt::format("poison: handed out {} times without a report", strikes)
-        );
-    }
+    for (const auto& [message, strikes] : poison) settler_.bury_poison(message, strikes);
 }
 
 void Claimer::claim_usual() {
@@ -141,7 +141,7 @@ std::vector<Claimer::Candidate> Claimer::merge_due(const Level& level) {
     for (const ScopedQueue* queue : level.queues) {
         const int share = (remaining_ + count - 1) / count;
         Rows rows = session_.query(sql::ready_messages, queue->id, level.priority, share);
-        while (rows.next()) picked.push_back({rows.id<MessageId>(0), level.priority, queue});
+        while (rows.next()) picked.push_back({rows.id<MessageId>(0), level.priority, queue, false});
     }
 
     std::ranges::sort(picked, {}, [](const Candidate& c) { return std::tuple(-c.priority, c.id); });
@@ -151,9 +151,14 @@ std::vector<Claimer::Candidate> Claimer::merge_due(const Level& level) {
 }
 
 void Claimer::take(const Candidate& candidate) {
-    Rows rows = session_.query(
-        sql::claim_message, candidate.id, now_ + candidate.queue->lease, request_.worker
+    session_.execute(
+        sql::claim_message,
+        candidate.id,
+        candidate.progressed,
+        now_ + candidate.queue->lease,
+        request_.worker
     );
+    Rows rows = session_.query(sql::claimed_message, candidate.id);
     if (rows.next()) read(rows);
 }
 
@@ -192,6 +197,19 @@ void Claimer::sort_by_priority() {
     }
     claim_.messages = std::move(messages);
     claim_.queues = std::move(queues);
+}
+
+void Claimer::start_runs() {
+    ClaimedRuns runs(session_, request_.worker, now_);
+    claim_.runs.resize(claim_.messages.size());
+    for (std::size_t i = 0; i < claim_.messages.size(); ++i) {
+        if (is_workflow(claim_.queues[i])) claim_.runs[i] = runs.start(claim_.messages[i]);
+    }
+}
+
+bool Claimer::is_workflow(QueueId queue) const {
+    const auto found = std::ranges::find(scope_.queues, queue, &ScopedQueue::id);
+    return found != scope_.queues.end() && found->of_workflow;
 }
 
 std::optional<Timestamp> find_next_due(

@@ -14,14 +14,15 @@ public:
     Claimer(Session& session, const store::ClaimRequest& request, ClaimScope scope, Timestamp now);
     // Call once.
     [[nodiscard]] store::Claim claim();
-    // Queues that got dead letters.
-    [[nodiscard]] const std::vector<QueueId>& woken() const { return settler_.woken(); }
+    // Of poison: queues that got dead letters, runs that failed.
+    [[nodiscard]] const Wakeups& wakeups() const { return settler_.wakeups(); }
 
 private:
     struct Candidate {
         MessageId id;
         int priority = 0;
         const ScopedQueue* queue = nullptr;
+        bool progressed = false;  // since its last hand-out
     };
 
     void collect_due();
@@ -38,6 +39,8 @@ private:
     void take(const Candidate& candidate);
     void read(Rows& rows);
     void sort_by_priority();
+    void start_runs();
+    [[nodiscard]] bool is_workflow(QueueId queue) const;
 
     Session& session_;
     const store::ClaimRequest& request_;

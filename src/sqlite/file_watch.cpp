@@ -20,7 +20,9 @@ constexpr milliseconds forever(-1);
 constexpr milliseconds without_events(250);
 constexpr milliseconds first_look_again(1);
 constexpr milliseconds last_look_again(512);
-constexpr milliseconds between_calls(10);  // under load: many commits, one wake-up
+// Under load many commits make one wake-up; a few in a row are passed on at once.
+constexpr milliseconds between_calls(10);
+constexpr double most_at_once = 16;
 
 std::int64_t read_version(Database& database) {
     database.wait_for_locks_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));
@@ -76,7 +78,7 @@ void FileWatch::run(const std::stop_token& stop) {
         try {
             if (version_changed()) {
                 changed_();
-                sleep(between_calls);
+                if (!may_go_on_at_once()) sleep(between_calls);
             }
         } catch (const std::exception& error) {
             log_.warning(std::string("looking for commits failed: ") + error.what());
@@ -89,6 +91,15 @@ void FileWatch::run(const std::stop_token& stop) {
             again = again >= last_look_again ? idle : again * 2;
         }
     }
+}
+
+bool FileWatch::may_go_on_at_once() {
+    const auto now = std::chrono::steady_clock::now();
+    allowance_ = std::min(most_at_once, allowance_ + (now - counted_at_) / (1.0 * between_calls));
+    counted_at_ = now;
+    if (allowance_ < 1) return false;
+    allowance_ -= 1;
+    return true;
 }
 
 FileWatch::Seen FileWatch::wait(milliseconds time) {

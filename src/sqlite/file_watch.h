@@ -33,6 +33,7 @@ private:
     void sleep(std::chrono::milliseconds time) const;
     [[nodiscard]] Seen drain_events() const;
     [[nodiscard]] bool version_changed();
+    [[nodiscard]] bool may_go_on_at_once();
     void start_events();
 
     std::unique_ptr<Database> database_;
@@ -42,6 +43,8 @@ private:
     Descriptor events_;  // inotify; none: the version is looked at every 250 ms
     Descriptor stopped_;
     std::int64_t version_ = 0;
+    double allowance_ = 0;  // calls that may follow each other without a pause
+    std::chrono::steady_clock::time_point counted_at_{};
     std::jthread thread_;  // last: it uses all the others
 };
 

@@ -1,6 +1,5 @@
 #include "sqlite/settler.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 #include "generated/sqlite_sql.h"
@@ -16,7 +15,7 @@ WriteStatus Settler::settle(const Write& write, Attempt attempt) {
     return apply(write) == Held::yes ? WriteStatus::done : explain(write, attempt);
 }
 
-Settler::Held Settler::apply(const Write& write) {
+Held Settler::apply(const Write& write) {
     switch (write.kind) {
         case WriteKind::archive:
             return archive(write);
@@ -36,12 +35,18 @@ Settler::Held Settler::apply(const Write& write) {
             return bury_held(write);
         case WriteKind::extend:
             return extend(write);
+        case WriteKind::checkpoint:
+            return runs_.checkpoint(write);
+        case WriteKind::suspend:
+            return runs_.suspend(write);
+        case WriteKind::finish:
+            return runs_.finish(write);
     }
     return Held::no;
 }
 
 // A batch is mostly of one queue, so the last message tells which way to try first.
-Settler::Held Settler::archive(const Write& write) {
+Held Settler::archive(const Write& write) {
     const auto [message, delivery] = write.lease;
     if (!keeps_archive_) {
         if (session_.execute(sql::remove_unkept_message, message, delivery) > 0) return Held::yes;
@@ -54,32 +59,32 @@ Settler::Held Settler::archive(const Write& write) {
     return Held::yes;
 }
 
-Settler::Held Settler::release(const Write& write) {
+Held Settler::release(const Write& write) {
     const std::string_view state = write.delay > Duration::zero() ? "waiting" : "ready";
     Rows rows = session_.query(
         sql::release_message, write.lease.message, write.lease.delivery, state, now_ + write.delay
     );
     if (!rows.next()) return Held::no;
-    wake(rows.id<QueueId>(0));
+    wakeups_.add(rows.id<QueueId>(0));
     return Held::yes;
 }
 
-Settler::Held Settler::hand_back(const Write& write) {
+Held Settler::hand_back(const Write& write) {
     Rows rows =
         session_.query(sql::hand_back_message, write.lease.message, write.lease.delivery, now_);
     if (!rows.next()) return Held::no;
-    wake(rows.id<QueueId>(0));
+    wakeups_.add(rows.id<QueueId>(0));
     return Held::yes;
 }
 
-Settler::Held Settler::extend(const Write& write) {
+Held Settler::extend(const Write& write) {
     const auto extended = session_.execute(
         sql::extend_message, write.lease.message, write.lease.delivery, now_ + write.delay
     );
     return extended > 0 ? Held::yes : Held::no;
 }
 
-Settler::Held Settler::fail(const Write& write) {
+Held Settler::fail(const Write& write) {
     int attempts = 0;
     int max_attempts = 0;
     {
@@ -91,7 +96,7 @@ Settler::Held Settler::fail(const Write& write) {
             now_ + write.delay
         );
         if (!rows.next()) return Held::no;
-        wake(rows.id<QueueId>(0));
+        wakeups_.add(rows.id<QueueId>(0));
         attempts = rows.number(1);
         max_attempts = rows.number(2);
     }
@@ -100,7 +105,7 @@ Settler::Held Settler::fail(const Write& write) {
     return Held::yes;
 }
 
-Settler::Held Settler::bury_held(const Write& write) {
+Held Settler::bury_held(const Write& write) {
     {
         Rows rows = session_.query(sql::is_held, write.lease.message, write.lease.delivery);
         if (!rows.next()) return Held::no;
@@ -113,7 +118,7 @@ void Settler::bury(MessageId message, const std::string& reason) {
     {
         Rows rows = session_.query(sql::forward_dead, message, now_, std::string_view(reason));
         if (rows.next()) {
-            wake(rows.id<QueueId>(0));
+            wakeups_.add(rows.id<QueueId>(0));
             return;
         }
     }
@@ -121,20 +126,26 @@ void Settler::bury(MessageId message, const std::string& reason) {
     session_.execute(sql::delete_message, message);
 }
 
+void Settler::bury_poison(MessageId message, int strikes) {
+    const std::string words = fmt::format("handed out {} times without a report", strikes);
+    if (const auto run = find_run_state(session_, RunId(message.value()))) {
+        runs_.fail(*run, {"poison", words, {}, 0});
+    } else {
+        bury(message, "poison: " + words);
+    }
+}
+
 // Only for leases that could not be settled. An extension that is repeated may come after something
 // else, so it is never taken for done. A message of which nothing is left was deleted: in doubt, by
 // us.
 WriteStatus Settler::explain(const Write& write, Attempt attempt) {
+    if (const auto status = runs_.explain(write, attempt)) return *status;
     if (attempt == Attempt::first || write.kind == WriteKind::extend)
         return WriteStatus::lease_lost;
     Rows rows = session_.query(sql::known_deliveries, write.lease.message);
     if (!rows.next() || (rows.null(0) && rows.null(1))) return WriteStatus::done;
     const int known = rows.number(rows.null(0) ? 1 : 0);
     return known == write.lease.delivery ? WriteStatus::done : WriteStatus::lease_lost;
-}
-
-void Settler::wake(QueueId queue) {
-    if (std::ranges::find(woken_, queue) == woken_.end()) woken_.push_back(queue);
 }
 
 }  // namespace pawl::sqlite

@@ -10,17 +10,35 @@ SqliteStore::SqliteStore(const SqliteTarget& target, ConnectOptions options)
     : Backend(options, base::Log(options.log)), connections_(target) {}
 
 base::WakeHub& SqliteStore::wake_hub() {
-    std::call_once(watching_, [this] {
-        if (connections_.in_memory()) return;  // nobody else can write there
-        watch_ = std::make_unique<FileWatch>(
-            connections_.open_extra(), [this] { hub_.notify_all(); }, log()
-        );
-    });
+    start_watch();
     return hub_;
 }
 
-void SqliteStore::wake(std::span<const QueueId> queues) {
-    for (const QueueId queue : queues) hub_.notify(queue);
+base::RunSignals& SqliteStore::run_signals() {
+    start_watch();
+    return signals_;
+}
+
+// Whoever ends the run writes to the file, and the watch notices every commit.
+void SqliteStore::announce_waiter(RunId) {
+    start_watch();
+}
+
+void SqliteStore::start_watch() {
+    std::call_once(watching_, [this] {
+        if (connections_.in_memory()) return;  // nobody else can write there
+        const auto changed = [this] {
+            hub_.notify_all();
+            signals_.notify_all();
+        };
+        watch_ = std::make_unique<FileWatch>(connections_.open_extra(), changed, log());
+    });
+}
+
+void SqliteStore::wake(const Wakeups& wakeups) {
+    for (const QueueId queue : wakeups.queues) hub_.notify(queue);
+    if (!signals_.watched()) return;  // a worker that ends a run knows
+    for (const RunId run : wakeups.ended) signals_.notify(run);
 }
 
 }  // namespace pawl::sqlite

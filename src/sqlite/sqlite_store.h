@@ -11,6 +11,7 @@
 #include "sqlite/open_sqlite.h"
 #include "sqlite/schema.h"
 #include "sqlite/transaction.h"
+#include "sqlite/wakeups.h"
 
 namespace pawl::sqlite {
 
@@ -56,6 +57,31 @@ public:
     std::int64_t replay(const std::string& queue, MessageId id) override;
     std::int64_t purge_archive(const std::string& queue, ArchiveFilter filter) override;
 
+    void create_workflow(const std::string& name, const WorkflowOptions& options) override;
+    void delete_workflow(const std::string& name) override;
+    std::vector<WorkflowInfo> workflows(const std::optional<std::string>& only) override;
+    WorkflowMetrics workflow_metrics(const std::string& name, Duration window) override;
+    bool has_live_handler(const std::string& workflow) override;
+    std::vector<RunId> fail_unhandled(std::span<const std::string> prefixes) override;
+
+    std::vector<store::Triggered> trigger(std::span<const NewRun> runs) override;
+    std::vector<store::Triggered> trigger_in(Transaction transaction, std::span<const NewRun> runs)
+        override;
+
+    std::optional<RunInfo> find_run(RunId run) override;
+    std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) override;
+    RunCounts count_runs(const RunFilter& filter) override;
+    std::vector<StepInfo> steps(RunId run) override;
+    std::vector<store::RecordedStep> recorded_steps(RunId run) override;
+    std::vector<RunEvent> events(RunId run) override;
+    std::vector<RunInfo> lineage(RunId run) override;
+    void resume(RunId run, const std::string& step, const Json& data) override;
+    void cancel(RunId run, const std::string& reason) override;
+    void wake(RunId run) override;
+    RunId retry(RunId run) override;
+    RunId fork(RunId run, const std::string& from_step) override;
+    void delete_run(RunId run, const std::string& reason) override;
+
     WorkerId register_worker(const store::NewWorker& worker) override;
     WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
@@ -63,6 +89,8 @@ public:
 
     StoreStats stats() override;
     base::WakeHub& wake_hub() override;
+    base::RunSignals& run_signals() override;
+    void announce_waiter(RunId run) override;
 
 private:
     // One snapshot: `work(session)` sees one state of the file.
@@ -109,17 +137,21 @@ private:
         std::vector<store::WriteOutcome>& outcomes
     );
     [[nodiscard]] std::optional<store::Claim> look(const store::ClaimRequest& request);
-    void wake(std::span<const QueueId> queues);
+    void wake(const Wakeups& wakeups);
+    void start_watch();
 
     Connections connections_;
     std::atomic<bool> schema_checked_ = false;
     base::WakeHub hub_;
+    base::RunSignals signals_;
     std::atomic<bool> last_claim_was_full_ = false;
     std::once_flag watching_;
-    std::unique_ptr<FileWatch> watch_;  // last: its thread uses the hub
+    std::unique_ptr<FileWatch> watch_;  // last: its thread uses the hub and the signals
 };
 
 // Throws queue_not_found.
 [[nodiscard]] QueueId require_queue(Session& session, const std::string& name);
+// For what would break runs: throws workflow_queue too.
+[[nodiscard]] QueueId require_plain_queue(Session& session, const std::string& name);
 
 }  // namespace pawl::sqlite

@@ -37,15 +37,15 @@ store::Claim SqliteStore::claim(const store::ClaimRequest& request) {
     if (!expects_more) {
         if (auto empty = look(request)) return std::move(*empty);
     }
-    std::vector<QueueId> woken;
+    Wakeups wakeups;
     auto claim = write([&](Session& session, Timestamp now) {
         Claimer claimer(session, request, find_claim_scope(session, request, options().lease), now);
         auto claimed = claimer.claim();
-        woken = claimer.woken();
+        wakeups = claimer.wakeups();
         return claimed;
     });
     last_claim_was_full_ = claim.messages.size() == static_cast<std::size_t>(request.max_messages);
-    wake(woken);
+    wake(wakeups);
     return claim;
 }
 

@@ -1,5 +1,6 @@
 #include "generated/sqlite_sql.h"
 #include "sqlite/sqlite_store.h"
+#include "sqlite/user_session.h"
 
 namespace pawl::sqlite {
 
@@ -27,23 +28,6 @@ std::vector<MessageId> insert_messages(
     return ids;
 }
 
-Session user_session(const Transaction& transaction) {
-    if (!transaction.sqlite()) {
-        throw Error(
-            ErrorCode::wrong_transaction,
-            "this store is an SQLite file: enqueue_in needs the sqlite3* of a connection to it"
-        );
-    }
-    if (sqlite3_get_autocommit(transaction.sqlite()) != 0) {
-        throw Error(
-            ErrorCode::wrong_transaction,
-            "the connection given to enqueue_in has no open transaction: begin one first"
-        );
-    }
-    const char* file = sqlite3_db_filename(transaction.sqlite(), "main");
-    return {transaction.sqlite(), ErrorContext{file && *file ? file : ":memory:", Duration{}}};
-}
-
 }  // namespace
 
 std::vector<MessageId> SqliteStore::enqueue(
@@ -51,7 +35,7 @@ std::vector<MessageId> SqliteStore::enqueue(
 ) {
     QueueId id;
     auto ids = write([&](Session& session, Timestamp now) {
-        id = require_queue(session, queue);
+        id = require_plain_queue(session, queue);
         return insert_messages(session, id, messages, now);
     });
     if (!ids.empty()) hub_.notify(id);
@@ -62,11 +46,12 @@ std::vector<MessageId> SqliteStore::enqueue(
 std::vector<MessageId> SqliteStore::enqueue_in(
     Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
 ) {
-    Session session = user_session(transaction);
+    Session session = user_session(transaction, "enqueue_in");
     require_schema(session);
     Savepoint savepoint(session);
-    auto ids =
-        insert_messages(session, require_queue(session, queue), messages, current_time(session));
+    auto ids = insert_messages(
+        session, require_plain_queue(session, queue), messages, current_time(session)
+    );
     savepoint.release();
     return ids;
 }

@@ -105,7 +105,7 @@ std::vector<ArchivedMessage> SqliteStore::list_archive(
 std::int64_t SqliteStore::replay(const std::string& queue, MessageId id) {
     QueueId queue_id;
     const std::int64_t replayed = write([&](Session& session, Timestamp now) {
-        queue_id = require_queue(session, queue);
+        queue_id = require_plain_queue(session, queue);
         if (id) {
             const auto count = session.execute(sql::replay_one, queue_id, id, now);
             session.execute(sql::forget_one, queue_id, id);

@@ -13,6 +13,23 @@ QueueId find_queue_id(Session& session, const std::string& name) {
     return rows.next() ? rows.id<QueueId>(0) : QueueId();
 }
 
+Error not_found_error(const std::string& name) {
+    return {
+        ErrorCode::queue_not_found,
+        fmt::format("queue '{}' does not exist: create it first", name)};
+}
+
+// Id 0 where there is none of that name.
+QueueId find_plain_queue(Session& session, const std::string& name) {
+    Rows rows = session.query(sql::queue_id, std::string_view(name));
+    if (!rows.next()) return {};
+    if (!rows.flag(1)) return rows.id<QueueId>(0);
+    throw Error(
+        ErrorCode::workflow_queue,
+        fmt::format("queue '{}' belongs to a workflow: trigger it instead", name)
+    );
+}
+
 std::vector<QueueInfo> list_queues(Session& session, std::optional<std::string_view> only) {
     std::vector<QueueInfo> queues;
     Rows rows = session.query(sql::list_queues, only);
@@ -50,18 +67,23 @@ void refuse_unsettled(Session& session, const std::string& name, QueueId id) {
 QueueId require_queue(Session& session, const std::string& name) {
     const QueueId id = find_queue_id(session, name);
     if (id) return id;
-    throw Error(
-        ErrorCode::queue_not_found, fmt::format("queue '{}' does not exist: create it first", name)
-    );
+    throw not_found_error(name);
+}
+
+QueueId require_plain_queue(Session& session, const std::string& name) {
+    const QueueId id = find_plain_queue(session, name);
+    if (id) return id;
+    throw not_found_error(name);
 }
 
 void SqliteStore::create_queue(const std::string& name, const QueueOptions& options) {
     model::check_queue_name(name);
     model::check_queue_options(name, options);
     write([&](Session& session, Timestamp now) {
+        (void)find_plain_queue(session, name);  // a workflow's is not changed here
         QueueId forward_to;
         if (options.dead_letter_queue && !options.dead_letter_queue->empty())
-            forward_to = require_queue(session, *options.dead_letter_queue);
+            forward_to = require_plain_queue(session, *options.dead_letter_queue);
         std::optional<std::int64_t> lease_ms;
         if (options.lease) lease_ms = options.lease->count();
         session.execute(
@@ -80,7 +102,7 @@ void SqliteStore::create_queue(const std::string& name, const QueueOptions& opti
 
 void SqliteStore::delete_queue(const std::string& name, DeleteMode mode) {
     write([&](Session& session, Timestamp) {
-        const QueueId id = require_queue(session, name);
+        const QueueId id = require_plain_queue(session, name);
         if (mode == DeleteMode::if_empty) refuse_unsettled(session, name, id);
         session.execute(sql::delete_queue_messages, id);
         session.execute(sql::delete_queue_archive, id);
@@ -99,7 +121,7 @@ void SqliteStore::set_queue_paused(const std::string& name, bool paused) {
 
 std::int64_t SqliteStore::purge_queue(const std::string& name) {
     return write([&](Session& session, Timestamp) {
-        return session.execute(sql::delete_queue_messages, require_queue(session, name));
+        return session.execute(sql::delete_queue_messages, require_plain_queue(session, name));
     });
 }
 

@@ -1,5 +1,7 @@
 #include "sqlite/transaction.h"
 
+#include "base/storage_call.h"
+
 namespace pawl::sqlite {
 
 namespace {
@@ -23,6 +25,7 @@ void quietly(Session& session, const store::Statement& statement) noexcept {
 }  // namespace
 
 WriteTransaction::WriteTransaction(Session& session) : session_(session) {
+    base::storage_call();
     session_.execute(begin_immediate);
 }
 
@@ -31,6 +34,7 @@ WriteTransaction::~WriteTransaction() {
 }
 
 void WriteTransaction::commit() {
+    base::storage_call();
     try {
         session_.execute(commit_statement);
     } catch (Error& error) {
@@ -38,15 +42,18 @@ void WriteTransaction::commit() {
         if (code == SQLITE_IOERR) error.mark_in_doubt();
         throw;
     }
+    base::storage_call();
 }
 
 ReadTransaction::ReadTransaction(Session& session) : session_(session) {
+    base::storage_call();
     session_.execute(begin_deferred);
 }
 
 ReadTransaction::~ReadTransaction() {
     if (session_.in_transaction()) quietly(session_, commit_statement);
     if (session_.in_transaction()) quietly(session_, rollback_statement);
+    base::storage_call();
 }
 
 Savepoint::Savepoint(Session& session) : session_(session) {

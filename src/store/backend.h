@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/run_signals.h"
 #include "base/wake_hub.h"
 #include "store/batch.h"
+#include "store/worker_watch.h"
 
 namespace pawl::store {
 
@@ -28,6 +30,12 @@ struct HeartbeatResult {
     std::vector<WriteOutcome> outcomes;  // one per lease; busy ones are simply asked again later
 };
 
+// What became of a trigger. Not created: the idempotency key had been used, this is that run.
+struct Triggered {
+    RunId run;
+    bool created = true;
+};
+
 class Backend {
 public:
     Backend(ConnectOptions options, base::Log log)
@@ -38,6 +46,7 @@ public:
 
     [[nodiscard]] const ConnectOptions& options() const { return options_; }
     [[nodiscard]] const base::Log& log() const { return log_; }
+    [[nodiscard]] WorkerWatch& worker_watch() { return worker_watch_; }
 
     // --- schema and clock ---
     virtual void install() = 0;
@@ -85,6 +94,43 @@ public:
     virtual std::int64_t replay(const std::string& queue, MessageId id) = 0;
     virtual std::int64_t purge_archive(const std::string& queue, ArchiveFilter filter) = 0;
 
+    // --- workflows ---
+    virtual void create_workflow(const std::string& name, const WorkflowOptions& options) = 0;
+    // With its queue and its finished runs. Throws workflow_not_found, workflow_has_runs.
+    virtual void delete_workflow(const std::string& name) = 0;
+    virtual std::vector<WorkflowInfo> workflows(const std::optional<std::string>& only) = 0;
+    // Throws workflow_not_found.
+    virtual WorkflowMetrics workflow_metrics(const std::string& name, Duration window) = 0;
+    // True when a live worker (not stopped, not lost) has a handler for it.
+    virtual bool has_live_handler(const std::string& workflow) = 0;
+    // Ends QUEUED runs that are due, below one of the prefixes, and for which no live worker has a
+    // handler, as ERROR no_handler_registered, with an event. Returns them.
+    virtual std::vector<RunId> fail_unhandled(std::span<const std::string> prefixes) = 0;
+
+    // --- triggering: inputs and options are checked by the caller (api). All or nothing; throws
+    // workflow_not_found. ---
+    virtual std::vector<Triggered> trigger(std::span<const NewRun> runs) = 0;
+    virtual std::vector<Triggered> trigger_in(
+        Transaction transaction, std::span<const NewRun> runs
+    ) = 0;
+
+    // --- runs ---
+    virtual std::optional<RunInfo> find_run(RunId run) = 0;  // soft-deleted ones too
+    virtual std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) = 0;
+    virtual RunCounts count_runs(const RunFilter& filter) = 0;
+    // Empty for an unknown run; so are the next three.
+    virtual std::vector<StepInfo> steps(RunId run) = 0;
+    virtual std::vector<RecordedStep> recorded_steps(RunId run) = 0;  // as a claim brings them
+    virtual std::vector<RunEvent> events(RunId run) = 0;
+    virtual std::vector<RunInfo> lineage(RunId run) = 0;
+    // All throw run_not_found (for soft-deleted ones run_deleted), and what Store says.
+    virtual void resume(RunId run, const std::string& step, const Json& data) = 0;
+    virtual void cancel(RunId run, const std::string& reason) = 0;
+    virtual void wake(RunId run) = 0;
+    virtual RunId retry(RunId run) = 0;
+    virtual RunId fork(RunId run, const std::string& from_step) = 0;
+    virtual void delete_run(RunId run, const std::string& reason) = 0;
+
     // --- workers ---
     virtual WorkerId register_worker(const NewWorker& worker) = 0;
     // The new status. Throws worker_not_found, invalid_transition.
@@ -97,12 +143,17 @@ public:
     // --- wake-ups: hints only ---
     // Starts listening on first use; woken by queue id, or by everything.
     virtual base::WakeHub& wake_hub() = 0;
+    // Runs that ended or were cancelled, as far as this process hears of it; starts listening too.
+    virtual base::RunSignals& run_signals() = 0;
+    // Somebody here waits for the end of this run: whoever ends it shall send a wake-up.
+    virtual void announce_waiter(RunId run) = 0;
     // False where other processes cannot wake us (a pooler in transaction mode): poll more often.
     [[nodiscard]] virtual bool hears_others() const { return true; }
 
 private:
     ConnectOptions options_;
     base::Log log_;
+    WorkerWatch worker_watch_{*this};
 };
 
 }  // namespace pawl::store

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <pawl/message.h>
+#include <pawl/run.h>
 #include <string>
 #include <vector>
 
@@ -19,18 +20,44 @@ struct ClaimRequest {
     WorkerId worker;                // none for an anonymous dequeue
     QueueId after;                  // fairness: the queue after which to start looking
     Scan scan = Scan::exact;
+    bool with_runs =
+        false;  // some of the queues may be workflows: start their runs, fill Claim::runs
+};
+
+// A step as a replay needs it.
+struct RecordedStep {
+    std::string id;
+    int position = 0;
+    StepStatus status = StepStatus::pending;
+    int attempt = 0;
+    std::string output;  // JSON text of a SUCCESS; else empty
+    std::string error;   // JSON text of an ERROR; else empty
+    std::optional<Timestamp> wake_at;
+};
+
+// What a claim tells about a run besides its message, whose payload is the run's input.
+struct ClaimedRun {
+    std::optional<int> max_attempts;
+    Timestamp started_at;      // the run's first start: maybe this one
+    bool steps_loaded = true;  // false: over the claim's byte budget, ask Backend::recorded_steps
+    std::vector<RecordedStep> steps;  // of a redelivery, and of a retried or forked run
 };
 
 struct Claim {
     std::vector<Message> messages;  // by priority, then arrival; `queue` is left empty,
     std::vector<QueueId> queues;    // for each message its queue's id stands here
-    Timestamp now;                  // the database's clock at the claim
+    // With ClaimRequest::with_runs as many as messages; none for a plain message.
+    std::vector<std::optional<ClaimedRun>> runs;
+    Timestamp now;  // the database's clock at the claim
     std::optional<Timestamp>
         next_due;   // when the next row of these queues becomes claimable by time
     QueueId after;  // for the next request
     bool more =
         false;  // not every queue was looked at (wide subscriptions): claim again before waiting
 };
+
+// How many bytes of recorded steps one claim brings along.
+inline constexpr std::int64_t claim_step_bytes = 4 * 1024 * 1024;
 
 enum class WriteKind {
     archive,    // done: to the archive, or gone where the queue keeps none
@@ -40,6 +67,28 @@ enum class WriteKind {
     fail,    // attempts + 1, `reason` kept, visible after `delay`; dead at the queue's max_attempts
     bury,    // a dead letter now, with `reason`
     extend,  // the lease ends `delay` from now
+    // Of runs only; `lease` names the run's message, which has the run's id.
+    checkpoint,  // records `step` (SUCCESS, ERROR, or RUNNING, which never overwrites a result)
+    suspend,     // records `step` (PENDING, PAUSED) where it has an id, sets the run's attempts,
+                 // status and `reason` as last_error, and lets the message wait
+    finish,      // the run ends: SUCCESS with `output`, or ERROR with `error`; the message is gone
+};
+
+// What a checkpoint or a suspension records of a step.
+struct StepRecord {
+    std::string id;
+    int position = 0;
+    StepStatus status = StepStatus::success;
+    int attempt = 1;
+    std::optional<std::string> input;   // JSON text
+    std::optional<std::string> output;  // JSON text
+    std::optional<std::string> error;   // JSON text
+    std::string pause_message;
+    std::string pause_condition;
+    // Of a sleep: when it ends, by the database's clock; or how long it lasts from this commit on.
+    std::optional<Timestamp> wake_at;
+    bool wake_after_delay = false;  // wake_at becomes the time at which the message is visible
+    std::chrono::microseconds elapsed{0};  // since its body began: started_at = now - elapsed
 };
 
 struct Write {
@@ -47,13 +96,36 @@ struct Write {
     Lease lease;
     Duration delay{0};
     std::string reason;
+
+    // Of runs.
+    RunStatus status = RunStatus::running;  // suspend: RUNNING or PAUSED; finish: SUCCESS or ERROR
+    std::optional<StepRecord> step;
+    std::optional<Timestamp> until;  // suspend: visible then, instead of after `delay`
+    int attempts = 0;                // suspend: the run's failures without progress, from now on
+    std::string output;              // finish, SUCCESS: JSON text
+    std::string error;               // finish, ERROR: JSON text
+    std::string event;               // suspend, finish: kind of an event to record with it, or ""
+    std::string event_data;          // JSON text
 };
+
+// A write that settles a message.
+[[nodiscard]] inline Write settle_write(
+    WriteKind kind, Lease lease, Duration delay = {}, std::string reason = {}
+) {
+    Write write;
+    write.kind = kind;
+    write.lease = lease;
+    write.delay = delay;
+    write.reason = std::move(reason);
+    return write;
+}
 
 enum class WriteStatus {
     done,
     lease_lost,
-    busy,      // somebody has the row locked just now: put it into the next batch
-    rejected,  // this item alone made the database refuse the batch; `error` says why
+    cancelled,  // the lease is lost because the run was cancelled or deleted
+    busy,       // somebody has the row locked just now: put it into the next batch
+    rejected,   // this item alone made the database refuse the batch; `error` says why
 };
 
 struct WriteOutcome {

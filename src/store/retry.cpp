@@ -48,6 +48,7 @@ std::vector<Outcome> settle(Backend& backend, std::span<const Write> writes) {
                     outcomes[places[i]] = Outcome::done;
                     break;
                 case WriteStatus::lease_lost:
+                case WriteStatus::cancelled:
                     outcomes[places[i]] = Outcome::lease_lost;
                     break;
                 case WriteStatus::rejected:

@@ -1,34 +1,17 @@
-// The real program, as a shell sees it.
-#include <nlohmann/json.hpp>
-
-#include "support/expect.h"
-#include "support/place.h"
-#include "support/process.h"
+// The commands of the queue and the store.
+#include "cli/cli_fixture.h"
 
 namespace pawl::test {
 namespace {
 
 using nlohmann::json;
 
-class CliTest : public ::testing::Test {
+class CliTest : public CliFixture {
 protected:
-    Finished pawl(std::vector<std::string> arguments, const std::string& input = {}) const {
-        arguments.insert(
-            arguments.begin(), {PAWL_COMMAND, "--url", "sqlite:" + directory_.file("cli.db")}
-        );
-        return run(std::move(arguments), input);
-    }
-    json pawl_json(std::vector<std::string> arguments, const std::string& input = {}) const {
-        arguments.emplace_back("--json");
-        const Finished finished = pawl(std::move(arguments), input);
-        EXPECT_EQ(finished.code, 0) << finished.err;
-        return json::parse(finished.out);
-    }
     void install() const {
         ASSERT_EQ(pawl({"install"}).code, 0);
         ASSERT_EQ(pawl({"queue", "create", "mail"}).code, 0);
     }
-    TempDirectory directory_;
 };
 
 TEST_F(CliTest, a_message_makes_the_round_trip) {

@@ -24,8 +24,9 @@ protected:
                 "select sql from sqlite_schema where name = '" + place().table(table) + "'"
             );
             std::smatch match;
-            const std::regex check(column + R"( in \(([^)]*)\))");
-            if (std::regex_search(sql, match, check)) definition = match[1];
+            const std::regex check(R"(check\s*\(\s*)" + column + R"(\b)");
+            if (std::regex_search(sql, match, check))
+                definition = up_to_closing_parenthesis(match.suffix());
         }
         std::set<std::string> words;
         const std::regex quoted("'([A-Za-z_]+)'");
@@ -33,6 +34,15 @@ protected:
              ++at)
             words.insert((*at)[1]);
         return words;
+    }
+    static std::string up_to_closing_parenthesis(const std::string& text) {
+        int open = 1;
+        std::size_t at = 0;
+        for (; at < text.size() && open > 0; ++at) {
+            if (text[at] == '(') ++open;
+            if (text[at] == ')') --open;
+        }
+        return text.substr(0, at);
     }
     template <class Table>
     static std::set<std::string> names(const Table& table) {
@@ -49,6 +59,18 @@ TEST_P(EnumsTest, message_states_are_the_same_in_sql) {
 
 TEST_P(EnumsTest, worker_statuses_are_the_same_in_sql) {
     EXPECT_EQ(allowed("workers", "status"), names(model::worker_statuses));
+}
+
+TEST_P(EnumsTest, run_statuses_are_the_same_in_sql) {
+    EXPECT_EQ(allowed("runs", "status"), names(model::run_statuses));
+}
+
+TEST_P(EnumsTest, step_statuses_are_the_same_in_sql) {
+    EXPECT_EQ(allowed("steps", "status"), names(model::step_statuses));
+}
+
+TEST_P(EnumsTest, audit_levels_are_the_same_in_sql) {
+    EXPECT_EQ(allowed("workflows", "audit"), names(model::audit_levels));
 }
 
 TEST_P(EnumsTest, worker_events_are_the_same_in_sql) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds and runs a program that uses pawl in one of three ways.
+# Builds and runs programs that use pawl in one of three ways.
 # usage: consume.sh find_package|add_subdirectory|pkg_config SOURCE BUILD COMPILER FLAGS
 set -euo pipefail
 
@@ -28,23 +28,29 @@ find_package)
     rm -rf "$tree" # the prefix is another one each time
     configure "-DCMAKE_PREFIX_PATH=$work/prefix"
     cmake --build "$tree"
-    program=$tree/consumer
+    programs=$tree
     ;;
 add_subdirectory)
     configure "-DPAWL_SOURCE=$source"
     cmake --build "$tree" --parallel 2
-    program=$tree/consumer
+    programs=$tree
     ;;
 pkg_config)
     export PKG_CONFIG_PATH
     PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name pawl.pc)")
-    program=$work/consumer
-    # shellcheck disable=SC2046,SC2086 # lists of flags
-    "$compiler" -std=c++20 $flags "$here/main.cpp" -o "$program" $(pkg-config --cflags --libs pawl)
+    programs=$work
+    read -ra cflags <<<"-std=c++20 $flags $(pkg-config --cflags pawl)"
+    read -ra libs <<<"$(pkg-config --libs pawl)"
+    "$compiler" "${cflags[@]}" "$here/main.cpp" -o "$work/consumer" "${libs[@]}"
+    "$compiler" "${cflags[@]}" -c "$here/workflows.cpp" -o "$work/workflows.o"
+    ar rc "$work/libworkflows.a" "$work/workflows.o"
+    "$compiler" "${cflags[@]}" "$here/discovers.cpp" -o "$work/discovers" \
+        -Wl,--whole-archive "$work/libworkflows.a" -Wl,--no-whole-archive "${libs[@]}"
     ;;
 *)
     echo "unknown way: $way" >&2
     exit 2
     ;;
 esac
-"$program"
+"$programs/consumer"
+"$programs/discovers"

@@ -1,6 +1,7 @@
 // The server goes away in the middle of the work, and comes back.
 #include <atomic>
 #include <latch>
+#include <pawl/json.h>
 
 #include "support/process.h"
 #include "support/store_test.h"
@@ -75,6 +76,32 @@ protected:
         EXPECT_EQ(store_->worker(made.id()).status, WorkerStatus::stopped);
     }
 
+    // Works 100 runs of three steps; the server is hit in the middle of their second steps.
+    void runs_survive(const std::vector<std::string>& commands) {
+        store_->create_workflow("job", {.max_strikes = 100});
+        execute_many(std::vector(100, NewRun{"job", {}, {}}), *store_);
+        std::atomic<int> first = 0;
+        std::latch some(8);
+        std::latch go(1);
+        const auto function = [&](Context& ctx) {
+            ctx.step("first", [&] { ++first; });
+            ctx.step("second", [&] {
+                if (!go.try_wait()) some.count_down();  // eight threads, all of them wait
+                go.wait();
+            });
+            return ctx.step("third", [] { return 3; });
+        };
+        auto made = worker("w").handle("job", function).concurrency(8).lease(1s).create(*store_);
+        made.start();
+        some.wait();
+        std::jthread release([&] { go.count_down(); });
+        for (const std::string& command : commands) cluster_.command(command);
+        EXPECT_TRUE(eventually([&] { return store_->count_runs().success == 100; }));
+        for (const RunInfo& run : store_->runs()) EXPECT_EQ(run.output, Json{"3"});
+        EXPECT_GE(first, 100);
+        made.stop();
+    }
+
     LogLines log_;
     Cluster cluster_;
     Place place_;
@@ -91,6 +118,32 @@ TEST_F(RestartTest, a_worker_goes_on_after_a_crash_of_the_server) {
 
 TEST_F(RestartTest, a_worker_goes_on_after_the_server_was_killed) {
     survives({"kill", "start"});
+}
+
+TEST_F(RestartTest, runs_go_on_after_a_restart_of_the_server) {
+    runs_survive({"restart"});
+}
+
+TEST_F(RestartTest, runs_go_on_after_the_server_was_killed) {
+    runs_survive({"kill", "start"});
+}
+
+TEST_F(RestartTest, a_waiting_run_wait_goes_on_after_a_restart) {
+    store_->create_workflow("job");
+    auto made =
+        worker("w").handle(
+                       "job", [](Context& ctx) { return ctx.pause<int>("ask", "how many?"); }
+        ).create(*store_);
+    made.start();
+    const auto run = pawl::workflow("job").trigger().execute(*store_);
+    ASSERT_TRUE(eventually([&] { return run.status() == RunStatus::paused; }));
+    std::jthread operator_thread([&] {
+        cluster_.command("restart");
+        ConnectOptions options;
+        options.log = nullptr;
+        connect(place_.url(), options).resume(run.id(), "ask", 5);
+    });
+    EXPECT_EQ(run.wait<int>(40s), 5);
 }
 
 TEST_F(RestartTest, a_waiting_dequeue_goes_on_after_a_restart) {

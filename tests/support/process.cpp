@@ -71,7 +71,8 @@ Process::Process(Process&& other) noexcept
       input_(std::exchange(other.input_, -1)),
       output_(std::exchange(other.output_, -1)),
       errors_(std::exchange(other.errors_, -1)),
-      buffer_(std::move(other.buffer_)) {}
+      buffer_(std::move(other.buffer_)),
+      code_(other.code_) {}
 
 Process::~Process() {
     if (pid_ > 0) {
@@ -87,15 +88,24 @@ void Process::signal(int number) const {
     if (pid_ > 0) kill(pid_, number);
 }
 
+bool Process::ended(int& code) {
+    int status = 0;
+    if (pid_ > 0 && waitpid(pid_, &status, WNOHANG) != 0) {
+        pid_ = -1;
+        code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+    code = code_;
+    return pid_ < 0;
+}
+
 int Process::wait(std::chrono::seconds limit) {
     const auto deadline = Clock::now() + limit;
-    int status = 0;
-    while (waitpid(pid_, &status, WNOHANG) == 0) {
+    int code = 0;
+    while (!ended(code)) {
         if (Clock::now() > deadline) throw std::runtime_error("the process does not end");
         poll(nullptr, 0, 5);
     }
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    return code;
 }
 
 std::string Process::read_line(std::chrono::seconds limit) {

@@ -20,6 +20,8 @@ public:
     void signal(int number) const;
     // The exit code, or minus the signal that ended it. Throws after the limit.
     int wait(std::chrono::seconds limit = std::chrono::seconds(50));
+    // True when it has ended; `code` as wait() gives it.
+    bool ended(int& code);
     // The next line of its output, without the newline; throws at the end of the output or after
     // the limit.
     std::string read_line(std::chrono::seconds limit = std::chrono::seconds(50));
@@ -33,6 +35,7 @@ private:
     int output_ = -1;
     int errors_ = -1;
     std::string buffer_;
+    int code_ = 0;  // once it has ended
 };
 
 struct Finished {

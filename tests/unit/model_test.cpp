@@ -102,6 +102,16 @@ TEST(NamesTest, names_go_both_ways) {
         EXPECT_EQ(model::value_of(model::worker_statuses, name), value);
     for (const auto& [value, name] : model::worker_events)
         EXPECT_EQ(model::value_of(model::worker_events, name), value);
+    for (const auto& [value, name] : model::run_statuses) {
+        EXPECT_EQ(model::value_of(model::run_statuses, name), value);
+        EXPECT_EQ(to_string(value), name);
+    }
+    for (const auto& [value, name] : model::step_statuses) {
+        EXPECT_EQ(model::value_of(model::step_statuses, name), value);
+        EXPECT_EQ(to_string(value), name);
+    }
+    for (const auto& [value, name] : model::audit_levels)
+        EXPECT_EQ(model::value_of(model::audit_levels, name), value);
     EXPECT_FALSE(model::value_of(model::worker_statuses, "ready").has_value());
 }
 

@@ -21,6 +21,19 @@ begin
 end
 $$;
 
+-- What runs live on is not to be filled, emptied or changed by hand.
+create or replace function {schema}.refuse_workflow_queue(queue_id bigint) returns void
+language plpgsql stable
+as $$
+begin
+    if exists (select from {schema}.workflows w where w.workflow_id = refuse_workflow_queue.queue_id) then
+        raise exception 'queue ''%'' belongs to a workflow: trigger it instead',
+            (select q.name from {schema}.queues q where q.queue_id = refuse_workflow_queue.queue_id)
+            using errcode = 'PW009';
+    end if;
+end
+$$;
+
 -- Only options that are given are changed; an empty dead_letter_queue goes back to the archive.
 create or replace function {schema}.create_queue(
     queue_name        text,
@@ -35,6 +48,7 @@ as $$
 declare
     forward_to bigint :=
         case when dead_letter_queue <> '' then {schema}.queue_id(dead_letter_queue) end;
+    id bigint;
 begin
     if queue_name is null or queue_name !~ '^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$' then
         raise exception 'invalid queue name ''%'': use 1 to 128 letters, digits, ''_'', ''-'', ''.'', '':'', '
@@ -58,7 +72,9 @@ begin
         max_strikes = coalesce(create_queue.max_strikes, q.max_strikes),
         max_attempts = coalesce(create_queue.max_attempts, q.max_attempts),
         dead_letter_queue_id =
-            case when dead_letter_queue is null then q.dead_letter_queue_id else forward_to end;
+            case when dead_letter_queue is null then q.dead_letter_queue_id else forward_to end
+    returning q.queue_id into id;
+    perform {schema}.refuse_workflow_queue(u) from unnest(array[id, forward_to]) u;
 end
 $$;
 comment on function {schema}.create_queue is
@@ -73,6 +89,7 @@ declare
     live bigint;
     dead bigint;
 begin
+    perform {schema}.refuse_workflow_queue(id);
     perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
     if not force then
         select count(*) into live from {schema}.messages m where m.queue_id = id;
@@ -110,6 +127,7 @@ declare
     id bigint := {schema}.queue_id(queue_name);
     purged bigint;
 begin
+    perform {schema}.refuse_workflow_queue(id);
     delete from {schema}.messages m where m.queue_id = id;
     get diagnostics purged = row_count;
     return purged;

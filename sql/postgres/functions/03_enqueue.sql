@@ -17,6 +17,7 @@ declare
     id     bigint := {schema}.queue_id(queue_name);
     ids    bigint[];
 begin
+    perform {schema}.refuse_workflow_queue(id);
     perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(id));
     -- `queues` is read again behind the lock: the queue may just have been deleted.
     with added as (

@@ -3,6 +3,7 @@
 --
 --   done        recorded (or: already recorded by this same delivery, where `repeated`)
 --   lease_lost  this delivery is not the last one, or it is settled: nothing was changed
+--   cancelled   the same, because the message was a run's that was cancelled or deleted
 --   busy        somebody has the row locked at the moment: ask again
 --
 -- `repeated` is for a caller whose earlier commit lost its answer: what this delivery may have written
@@ -40,7 +41,7 @@ as $$
 $$;
 
 -- Why some leases could not be locked: only called when that happened. A message of which nothing is
--- left was deleted; in doubt, by us.
+-- left was deleted; in doubt, by us. A run remembers the delivery that ended it.
 create or replace function {schema}.settle_outcomes(
     message_ids bigint[], deliveries integer[], settled bigint[], settled_deliveries integer[],
     repeated boolean
@@ -52,8 +53,15 @@ as $$
         case
             when (l.message_id, l.delivery) in (select * from unnest(settled, settled_deliveries)) then 'done'
             when m.delivery = l.delivery and m.state = 'leased' then 'busy'
+            when exists (
+                select from {schema}.runs r where r.run_id = l.message_id and r.status = 'CANCELLED'
+                offset 0  -- one look-up, whatever the planner believes about the table
+            ) then 'cancelled'
             when not repeated then 'lease_lost'
-            when coalesce(m.delivery, a.delivery, l.delivery) = l.delivery then 'done'
+            when coalesce(
+                m.delivery, a.delivery,
+                (select r.delivery from {schema}.runs r where r.run_id = l.message_id), l.delivery
+            ) = l.delivery then 'done'
             else 'lease_lost'
         end order by l.ordinality
     )
@@ -181,8 +189,8 @@ end
 $$;
 comment on function {schema}.extend is 'Lets leases end that long from now. One outcome each.';
 
--- Dead letters: to the archive with the reason, or on to the queue's dead letter queue. The caller
--- has locked the rows.
+-- Dead letters: to the archive with the reason, or on to the queue's dead letter queue; a run fails
+-- instead. The caller has locked the rows.
 create or replace function {schema}.bury_locked(message_ids bigint[], reasons text[]) returns void
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -191,6 +199,16 @@ as $$
 declare
     now_at timestamptz := {schema}.clock();
 begin
+    -- Their messages are gone after that: what follows does not find them.
+    perform {schema}.fail_runs(array_agg(b.run_id), array_agg(b.type), array_agg(b.message))
+    from (
+        select r.run_id, case when b.reason like 'poison: %' then 'poison' else 'buried' end as type,
+               regexp_replace(b.reason, '^poison: ', '') as message
+        from unnest(message_ids, reasons) as b (message_id, reason)
+        join {schema}.runs r on r.run_id = any(array[b.message_id])
+    ) b
+    having count(*) > 0;
+
     update {schema}.messages m
     set queue_id = q.dead_letter_queue_id, state = 'ready', visible_at = now_at, strikes = 0,
         attempts = 0, worker_id = null, last_error = b.reason

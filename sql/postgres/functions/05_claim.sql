@@ -14,7 +14,8 @@
 --                                   100 ms, and from the start every 10 s.
 --
 -- A message with two strikes came back twice without a report: it may kill its process, so it is
--- handed out alone. At max_strikes it becomes a dead letter here.
+-- handed out alone. At max_strikes it becomes a dead letter here. A step that the last hand-out of a
+-- run has recorded is a report, too, though the message was not written then.
 --
 -- The last row returned has no message_id: it tells the clock, when the next row becomes due, whether
 -- due rows were looked for, the queue to start after the next time, and whether queues were left out.
@@ -109,6 +110,7 @@ declare
     due_tids       tid[];
     due_ids        bigint[];
     due_priorities integer[];
+    progressed     tid[];
     poison    bigint[];
     reasons   text[];
     suspect   bigint;
@@ -165,18 +167,30 @@ begin
                    array_agg(d.message_id) filter (where d.poison),
                    array_agg(format('poison: handed out %s times without a report', d.strikes))
                        filter (where d.poison),
-                   min(d.message_id) filter (where d.strikes >= 2 and not d.poison)
-            into due_tids, due_ids, due_priorities, poison, reasons, suspect
+                   min(d.message_id) filter (where d.strikes >= 2 and not d.poison),
+                   array_agg(d.tid) filter (where d.progressed)
+            into due_tids, due_ids, due_priorities, poison, reasons, suspect, progressed
             from (
-                select x.*, x.strikes >= h.strikes_limit as poison
+                select x.*, p.progressed, case when p.progressed then 0 else x.hand_outs end as strikes,
+                       x.hand_outs >= h.strikes_limit and not p.progressed as poison
                 from unnest(scope.live, scope.strikes_limits) as h (queue_id, strikes_limit)
                 cross join lateral (
-                    select m.ctid as tid, m.message_id, m.priority, m.strikes
+                    select m.ctid as tid, m.message_id, m.priority, m.delivery, m.state,
+                           m.strikes as hand_outs
                     from {schema}.messages m
                     where m.queue_id = h.queue_id and m.state <> 'ready'
                       and m.visible_at <= at and m.visible_at > due_floor
                     order by m.visible_at limit remaining for update skip locked
                 ) x
+                cross join lateral (
+                    select x.state = 'leased' and exists (
+                        select from {schema}.steps s
+                        where s.run_id = x.message_id and s.delivery = x.delivery
+                          and s.status <> 'RUNNING'
+                        offset 0  -- one look-up, whatever the planner believes about the table
+                    ) as progressed
+                    offset 0  -- or the look is repeated wherever its result is used
+                ) p
             ) d;
             if poison is not null then
                 perform {schema}.bury_locked(poison, reasons);
@@ -252,7 +266,8 @@ begin
             end if;
             return query
             update {schema}.messages m
-            set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
+            set state = 'leased', delivery = m.delivery + 1,
+                strikes = case when m.ctid = any(progressed) then 1 else m.strikes + 1 end,
                 visible_at = at + leases[array_position(scope.live, m.queue_id)],
                 worker_id = claim.worker_id
             where m.ctid = any(picked)

@@ -57,6 +57,7 @@ declare
     id       bigint := {schema}.queue_id(queue_name);
     replayed bigint;
 begin
+    perform {schema}.refuse_workflow_queue(id);
     perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(id));
     with gone as (
         delete from {schema}.archive a

@@ -11,6 +11,8 @@
 --   ids         autoincrement: SQLite would give the id of a deleted last row again, and an old
 --               lease would fit the new message.
 --   arrays      are JSON text; booleans are 0 and 1; payloads are JSON text that the store has checked.
+--   checks      of hot columns are chains of `or`: for a list of more than two SQLite builds and drops a
+--               table at every write, which costs as much as the write.
 
 create table pawl_schema_version (
     version      integer primary key,
@@ -51,7 +53,7 @@ create table pawl_messages (
     delivery    integer not null default 0,
     strikes     integer not null default 0,
     attempts    integer not null default 0,
-    state       text not null check (state in ('ready', 'waiting', 'leased')),
+    state       text not null check (state = 'ready' or state = 'waiting' or state = 'leased'),
     visible_at  integer not null,
     enqueued_at integer not null,
     worker_id   integer,  -- the holder, where it is a registered worker

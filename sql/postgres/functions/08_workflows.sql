@@ -1,0 +1,206 @@
+-- Workflows: definition and administration. A workflow is a row beside its queue, which carries its runs.
+
+-- Only options that are given are changed; a run_timeout_ms of 0 and an empty dead_letter_workflow go
+-- back to none.
+create or replace function {schema}.create_workflow(
+    workflow             text,
+    max_attempts         integer default null,
+    backoff_base_ms      bigint default null,
+    backoff_cap_ms       bigint default null,
+    lease_ms             bigint default null,
+    run_timeout_ms       bigint default null,
+    max_strikes          integer default null,
+    dead_letter_workflow text default null,
+    audit                text default null
+) returns void
+language plpgsql
+as $$
+declare
+    now_at     timestamptz := {schema}.clock();
+    forward_to bigint;
+    id         bigint;
+begin
+    if workflow is null or workflow !~ '^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$' then
+        raise exception 'invalid workflow name ''%'': use 1 to 128 letters, digits, ''_'', ''-'', ''.'', '':'', '
+                        'not starting with ''.''', workflow
+            using errcode = 'PW003';
+    end if;
+    if dead_letter_workflow = workflow then
+        raise exception 'workflow ''%'': cannot be its own dead letter workflow', workflow
+            using errcode = 'PW003';
+    end if;
+    if dead_letter_workflow <> '' then
+        forward_to := ({schema}.workflow_ids(array[dead_letter_workflow]))[1];
+    end if;
+    -- Done runs leave no archive, and how often one is tried is the worker's to decide.
+    insert into {schema}.queues as q (name, keep_archive, lease_ms, max_strikes, max_attempts, created_at)
+    values (workflow, false, create_workflow.lease_ms, coalesce(create_workflow.max_strikes, 5), 0, now_at)
+    on conflict (name) do nothing
+    returning q.queue_id into id;
+    if id is not null then
+        insert into {schema}.workflows
+            (workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, run_timeout_ms,
+             dead_letter_workflow_id, audit, created_at)
+        values (
+            id, coalesce(create_workflow.max_attempts, 3), coalesce(create_workflow.backoff_base_ms, 1000),
+            coalesce(create_workflow.backoff_cap_ms, 300000), nullif(create_workflow.run_timeout_ms, 0),
+            forward_to, coalesce(create_workflow.audit, 'exceptions'), now_at
+        );
+        return;
+    end if;
+
+    update {schema}.workflows w
+    set max_attempts = coalesce(create_workflow.max_attempts, w.max_attempts),
+        backoff_base_ms = coalesce(create_workflow.backoff_base_ms, w.backoff_base_ms),
+        backoff_cap_ms = coalesce(create_workflow.backoff_cap_ms, w.backoff_cap_ms),
+        run_timeout_ms = case when create_workflow.run_timeout_ms is null then w.run_timeout_ms
+                              else nullif(create_workflow.run_timeout_ms, 0) end,
+        dead_letter_workflow_id = case when dead_letter_workflow is null then w.dead_letter_workflow_id
+                                       else forward_to end,
+        audit = coalesce(create_workflow.audit, w.audit)
+    from {schema}.queues q
+    where q.name = workflow and w.workflow_id = q.queue_id
+    returning w.workflow_id into id;
+    if id is null then
+        raise exception 'queue ''%'' exists and is not a workflow''s: choose another name', workflow
+            using errcode = 'PW003';
+    end if;
+    update {schema}.queues q
+    set lease_ms = coalesce(create_workflow.lease_ms, q.lease_ms),
+        max_strikes = coalesce(create_workflow.max_strikes, q.max_strikes)
+    where q.queue_id = id and (create_workflow.lease_ms is not null or create_workflow.max_strikes is not null);
+end
+$$;
+comment on function {schema}.create_workflow is
+    'Creates a workflow and its queue, or changes the options given of an existing one.';
+
+-- The ids of these workflows, in the order given.
+create or replace function {schema}.workflow_ids(workflows text[]) returns bigint[]
+language plpgsql stable
+as $$
+declare
+    ids     bigint[];
+    unknown text;
+begin
+    select array_agg(f.workflow_id order by n.place),
+           min(coalesce(n.name, '')) filter (where f.workflow_id is null)
+    into ids, unknown
+    from unnest(workflows) with ordinality as n (name, place)
+    left join lateral (
+        select w.workflow_id from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
+        where q.name = n.name
+    ) f on true;
+    if unknown is not null then
+        raise exception 'workflow ''%'' does not exist: create it first', unknown
+            using errcode = 'PW007';
+    end if;
+    return ids;
+end
+$$;
+
+create or replace function {schema}.delete_workflow(workflow text) returns void
+language plpgsql
+as $$
+declare
+    id   bigint := ({schema}.workflow_ids(array[workflow]))[1];
+    live bigint;
+begin
+    -- The row before the advisory lock: who triggers it as a dead letter workflow locks in that order.
+    perform from {schema}.workflows w where w.workflow_id = id for update;
+    perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
+    select count(*) into live from {schema}.runs r where r.workflow_id = id and r.completed_at is null;
+    if live > 0 then
+        raise exception 'workflow ''%'' has % live runs: cancel them, or let them end', workflow, live
+            using errcode = 'PW008';
+    end if;
+    delete from {schema}.steps s using {schema}.runs r where r.workflow_id = id and s.run_id = r.run_id;
+    delete from {schema}.run_tags t using {schema}.runs r where r.workflow_id = id and t.run_id = r.run_id;
+    delete from {schema}.signals s using {schema}.runs r where r.workflow_id = id and s.run_id = r.run_id;
+    delete from {schema}.events e using {schema}.runs r where r.workflow_id = id and e.run_id = r.run_id;
+    delete from {schema}.awaited_runs a using {schema}.runs r where r.workflow_id = id and a.run_id = r.run_id;
+    delete from {schema}.runs r where r.workflow_id = id;
+    delete from {schema}.messages m where m.queue_id = id;
+    delete from {schema}.archive a where a.queue_id = id;
+    delete from {schema}.workflows w where w.workflow_id = id;
+    delete from {schema}.queues q where q.queue_id = id;
+end
+$$;
+comment on function {schema}.delete_workflow is
+    'Deletes a workflow with its queue and its finished runs; refused while live runs are there.';
+
+create or replace function {schema}.list_workflows(only_workflow text default null) returns table (
+    workflow_id bigint, workflow text, paused boolean, max_attempts integer, backoff_base_ms bigint,
+    backoff_cap_ms bigint, lease_ms bigint, run_timeout_ms bigint, max_strikes integer,
+    dead_letter_workflow text, audit text, created_at timestamptz
+)
+language sql
+as $$
+    select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
+           q.lease_ms, w.run_timeout_ms, q.max_strikes, d.name, w.audit, w.created_at
+    from {schema}.workflows w
+    join {schema}.queues q on q.queue_id = w.workflow_id
+    left join {schema}.queues d on d.queue_id = w.dead_letter_workflow_id
+    where only_workflow is null or q.name = only_workflow
+    order by q.name
+$$;
+comment on function {schema}.list_workflows is 'Workflows with their settings, by name.';
+
+-- Durations are of successes, from the first start to the end.
+create or replace function {schema}.workflow_metrics(workflow text, window_ms bigint default 3600000)
+returns table (
+    succeeded bigint, failed bigint, cancelled bigint, average_ms bigint, p50_ms bigint, p95_ms bigint,
+    p99_ms bigint, queue_depth bigint, in_flight bigint, waiting bigint, oldest_waiting_ms bigint
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    now_at timestamptz := {schema}.clock();
+    id     bigint := ({schema}.workflow_ids(array[workflow_metrics.workflow]))[1];
+begin
+    return query
+    select e.succeeded, e.failed, e.cancelled, e.average_ms::bigint, e.parts[1]::bigint,
+           e.parts[2]::bigint, e.parts[3]::bigint, m.queue_depth, m.in_flight, m.waiting, m.oldest_ms
+    from (
+        select count(*) filter (where r.status = 'SUCCESS') as succeeded,
+               count(*) filter (where r.status = 'ERROR') as failed,
+               count(*) filter (where r.status = 'CANCELLED') as cancelled,
+               avg(d.ms) filter (where r.status = 'SUCCESS') as average_ms,
+               percentile_cont(array[0.5, 0.95, 0.99]) within group (order by d.ms)
+                   filter (where r.status = 'SUCCESS') as parts
+        from {schema}.runs r
+        cross join lateral (
+            select extract(epoch from r.completed_at - r.started_at)::double precision * 1000 as ms
+        ) d
+        where r.workflow_id = id and r.completed_at > now_at - {schema}.ms(window_ms)
+          and r.completed_at <= now_at
+    ) e
+    cross join (
+        select count(*) filter (where s.state = 'ready') as queue_depth,
+               count(*) filter (where s.state = 'leased') as in_flight,
+               count(*) filter (where s.state = 'waiting') as waiting,
+               (extract(epoch from now_at - min(s.visible_at) filter (where s.state = 'ready')) * 1000)::bigint
+                   as oldest_ms
+        from (
+            select {schema}.message_state(m.state, m.visible_at, now_at) as state, m.visible_at
+            from {schema}.messages m where m.queue_id = id
+        ) s
+    ) m;
+end
+$$;
+comment on function {schema}.workflow_metrics is
+    'Ends and durations of a workflow''s runs within the window, and what stands in its queue now.';
+
+-- Not stopped, and heard of within its lease.
+create or replace function {schema}.has_live_handler(workflow text, at timestamptz default null)
+returns boolean
+language sql
+as $$
+    select exists (
+        select from {schema}.workers w
+        where w.status <> 'STOPPED'
+          and w.heartbeat_at + {schema}.ms(w.lease_ms) >= coalesce(at, (select {schema}.clock()))
+          and workflow = any(w.handlers)
+    )
+$$;
+comment on function {schema}.has_live_handler is 'Whether a live worker has a handler for the workflow.';

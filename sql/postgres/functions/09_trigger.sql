@@ -1,0 +1,163 @@
+-- Triggering: a run and its message, with one number, in one transaction. `wake` sends the NOTIFY
+-- inside that transaction; the C++ store sends it after its commit instead.
+
+-- All or nothing. Arrays are aligned; null times mean now. Inputs are JSON text, which the caller has
+-- checked (trigger() takes json). Tags stand beside them: tags[i] belongs to run tag_places[i]. Returns
+-- the runs in the order given, and whether each is new or the one that had the idempotency key already.
+create or replace function {schema}.trigger_batch(
+    workflows        text[],
+    inputs           text[],
+    priorities       integer[] default null,
+    delays_ms        bigint[] default null,
+    ats              timestamptz[] default null,
+    idempotency_keys text[] default null,
+    max_attempts     integer[] default null,
+    parent_run_ids   bigint[] default null,
+    tag_places       integer[] default null,
+    tags             text[] default null,
+    wake             boolean default true,
+    out run_ids bigint[], out created boolean[], out workflow_ids bigint[]
+)
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    names  text[] := array(select distinct unnest(workflows));
+    owners bigint[];
+begin
+    -- Looked up again behind the lock: a workflow may just have been deleted.
+    loop
+        workflow_ids := coalesce({schema}.workflow_ids(names), '{}');
+        perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(u)) from unnest(workflow_ids) u;
+        exit when coalesce({schema}.workflow_ids(names), '{}') = workflow_ids;
+    end loop;
+    run_ids := array(
+        select nextval('{schema}.messages_message_id_seq') from generate_series(1, cardinality(workflows))
+    );
+    created := array_fill(true, array[cardinality(workflows)]);
+
+    if cardinality(array_remove(idempotency_keys, null)) > 0 then
+        -- In the order of the keys: batches that share some wait for each other, and never crosswise.
+        loop
+            insert into {schema}.runs
+                (run_id, workflow_id, status, priority, max_attempts, parent_run_id, idempotency_key,
+                 created_at, updated_at, input)
+            select n.run_id, workflow_ids[array_position(names, n.workflow)], 'QUEUED',
+                   coalesce(n.priority, 0), n.max_attempts, n.parent_run_id, n.key, now_at, now_at, n.input
+            from unnest(run_ids, workflows, inputs, priorities, trigger_batch.max_attempts, parent_run_ids,
+                        idempotency_keys) with ordinality
+                as n (run_id, workflow, input, priority, max_attempts, parent_run_id, key, place)
+            where n.key is not null
+            order by n.workflow, n.key, n.place
+            on conflict (workflow_id, idempotency_key)
+                where idempotency_key is not null and deleted_at is null do nothing;
+            owners := array(
+                select case when n.key is null then n.run_id else (
+                    select r.run_id from {schema}.runs r
+                    where r.workflow_id = workflow_ids[array_position(names, n.workflow)]
+                      and r.idempotency_key = n.key and r.deleted_at is null
+                ) end
+                from unnest(run_ids, workflows, idempotency_keys) with ordinality
+                    as n (run_id, workflow, key, place)
+                order by n.place
+            );
+            exit when array_position(owners, null) is null;  -- else a run was deleted just now: its key is free
+        end loop;
+        created := array(
+            select n.owner = n.run_id from unnest(owners, run_ids) with ordinality as n (owner, run_id, place)
+            order by n.place
+        );
+    end if;
+    insert into {schema}.runs
+        (run_id, workflow_id, status, priority, max_attempts, parent_run_id, created_at, updated_at, input)
+    select n.run_id, workflow_ids[array_position(names, n.workflow)], 'QUEUED', coalesce(n.priority, 0),
+           n.max_attempts, n.parent_run_id, now_at, now_at, n.input
+    from unnest(run_ids, workflows, inputs, priorities, trigger_batch.max_attempts, parent_run_ids,
+                idempotency_keys)
+        as n (run_id, workflow, input, priority, max_attempts, parent_run_id, key)
+    where n.key is null;
+    insert into {schema}.messages
+        (message_id, queue_id, priority, state, visible_at, enqueued_at, payload)
+    select n.run_id, workflow_ids[array_position(names, n.workflow)], coalesce(n.priority, 0),
+           case when t.at > now_at then 'waiting' else 'ready' end, greatest(t.at, now_at), now_at, 'null'
+    from unnest(run_ids, created, workflows, priorities, delays_ms, ats)
+        as n (run_id, created, workflow, priority, delay_ms, at)
+    cross join lateral (select coalesce(n.at, now_at + {schema}.ms(n.delay_ms), now_at) as at) t
+    where n.created;
+    if cardinality(tags) > 0 then
+        insert into {schema}.run_tags (tag, run_id)
+        select t.tag, run_ids[t.place] from unnest(tags, tag_places) as t (tag, place)
+        where created[t.place]
+        on conflict do nothing;
+    end if;
+    run_ids := coalesce(owners, run_ids);
+    if wake then
+        perform pg_notify('pawl_{schema_name}', u::text) from unnest(workflow_ids) u;
+    end if;
+end
+$$;
+comment on function {schema}.trigger_batch is
+    'Makes runs, of one or several workflows, all or nothing; returns their ids in order.';
+
+create or replace function {schema}.trigger(
+    workflow        text,
+    input           json default 'null',
+    priority        integer default 0,
+    delay_ms        bigint default 0,
+    at              timestamptz default null,
+    idempotency_key text default null,
+    max_attempts    integer default null,
+    parent_run_id   bigint default null,
+    tags            text[] default '{}'
+) returns bigint
+language sql
+as $$
+    select t.run_ids[1]
+    from {schema}.trigger_batch(
+        array[workflow], array[coalesce(input::text, 'null')], array[priority], array[delay_ms], array[at],
+        array[idempotency_key], array[max_attempts], array[parent_run_id],
+        array_fill(1, array[cardinality(tags)]), tags
+    ) t
+$$;
+comment on function {schema}.trigger is
+    'Makes a run of a workflow; returns its id, or that of the run that has the idempotency key already.';
+
+-- A run that failed is handed to its workflow's dead letter workflow, once. Called when runs have failed.
+create or replace function {schema}.trigger_dead_letters(run_ids bigint[]) returns void
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+    wanted bigint[];
+begin
+    select array_agg(distinct w.dead_letter_workflow_id) into wanted
+    from (select r.workflow_id from {schema}.runs r where r.run_id = any(run_ids) offset 0) r
+    join {schema}.workflows w using (workflow_id)
+    where w.dead_letter_workflow_id is not null;
+    if wanted is null then
+        return;
+    end if;
+    -- Locked, they cannot be deleted under our hands.
+    wanted := array(
+        select w.workflow_id from {schema}.workflows w where w.workflow_id = any(wanted)
+        order by w.workflow_id for key share
+    );
+    perform {schema}.trigger_batch(
+        array_agg(d.name), array_agg(d.input), idempotency_keys => array_agg('dead_letter:' || d.run_id),
+        parent_run_ids => array_agg(d.run_id)
+    )
+    from (
+        select r.run_id, t.name,
+               format('{"run_id":%s,"workflow":%s,"input":%s,"error":%s}',
+                      r.run_id, to_json(q.name), r.input, coalesce(r.error, 'null')) as input
+        from (select r.* from {schema}.runs r where r.run_id = any(run_ids) offset 0) r
+        join {schema}.workflows w using (workflow_id)
+        join {schema}.queues q on q.queue_id = w.workflow_id
+        join {schema}.queues t on t.queue_id = w.dead_letter_workflow_id
+        where w.dead_letter_workflow_id = any(wanted)
+    ) d
+    having count(*) > 0;
+end
+$$;

@@ -1,0 +1,122 @@
+-- The claim of a worker that executes workflows: claim(), and for messages that are runs the run itself.
+-- The first hand-out starts it (a HOT update of its row); a later one brings what is recorded of it, and
+-- so does that of a retried or forked run. Nothing of it is JSON that a client would have to take apart:
+-- steps come as aligned arrays.
+--
+-- Steps are brought as long as their outputs and errors fit into `step_bytes`, in the order of the
+-- claim; for the rest steps_loaded is false: ask list_steps().
+-- For `offset 0` and `= any(array[...])` see 11_run_writes.sql.
+--
+-- is_run is false for a plain message. As in claim(), the last row has no message_id.
+create or replace function {schema}.claim_runs(
+    queue_ids        bigint[],
+    qty              integer,
+    lease_ms         bigint default null,
+    worker_id        bigint default null,
+    default_lease_ms bigint default 30000,
+    after_queue      bigint default 0,
+    floor_priority   integer default null,
+    floor_message    bigint default null,
+    looked_at        timestamptz default null,
+    swept_at         timestamptz default null,
+    step_bytes       bigint default 4194304
+) returns table (
+    message_id bigint, queue_id bigint, priority integer, delivery integer, strikes integer,
+    attempts integer, enqueued_at timestamptz, visible_at timestamptz, last_error text, payload text,
+    now_at timestamptz, next_due timestamptz, looked boolean, last_queue bigint, more boolean,
+    is_run boolean, max_attempts integer, started_at timestamptz, steps_loaded boolean,
+    step_ids text[], step_positions integer[], step_statuses text[], step_attempts integer[],
+    step_outputs text[], step_errors text[], step_wake_ats timestamptz[]
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    c   record;
+    got integer;
+begin
+    -- Gathered first: runs are to be seen as they are behind the claim's locks.
+    select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
+           array_agg(m.priority) as priorities, array_agg(m.delivery) as deliveries,
+           array_agg(m.strikes) as strikes, array_agg(m.attempts) as attempts,
+           array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
+           array_agg(m.last_error) as errors, array_agg(m.payload) as payloads,
+           max(m.now_at) as at, max(m.next_due) as due, bool_or(m.looked) as looked,
+           max(m.last_queue) as last_queue, bool_or(m.more) as more
+    into c
+    from {schema}.claim(
+        claim_runs.queue_ids, claim_runs.qty, claim_runs.lease_ms, claim_runs.worker_id,
+        claim_runs.default_lease_ms, claim_runs.after_queue, claim_runs.floor_priority,
+        claim_runs.floor_message, claim_runs.looked_at, claim_runs.swept_at
+    ) m;
+
+    -- Nearly always all are first hand-outs.
+    return query
+    update {schema}.runs r
+    set status = 'RUNNING', started_at = c.at, worker_id = claim_runs.worker_id, updated_at = c.at
+    from unnest(c.ids, c.queues, c.priorities, c.deliveries, c.strikes, c.attempts, c.enqueued, c.visible,
+                c.errors)
+        as m (id, queue_id, priority, delivery, strikes, attempts, enqueued, visible, error)
+    where r.run_id = any(array[m.id]) and m.delivery = 1 and r.origin_run_id is null
+    returning r.run_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, m.enqueued, m.visible,
+              m.error, r.input, null::timestamptz, null::timestamptz, null::boolean, null::bigint,
+              null::boolean, true, r.max_attempts, r.started_at, true, null::text[], null::integer[],
+              null::text[], null::integer[], null::text[], null::text[], null::timestamptz[];
+    get diagnostics got = row_count;
+
+    if got + 1 < cardinality(c.ids) then
+        update {schema}.runs r
+        set status = 'RUNNING', started_at = coalesce(r.started_at, c.at), worker_id = claim_runs.worker_id,
+            updated_at = c.at, paused_at = null
+        from unnest(c.ids, c.deliveries) as m (id, delivery)
+        where r.run_id = any(array[m.id]) and r.status in ('QUEUED', 'PAUSED');
+
+        return query
+        select b.id, b.queue_id, b.priority, b.delivery, b.strikes, b.attempts, b.enqueued, b.visible,
+               b.error, coalesce(b.input, b.payload::text), null::timestamptz, null::timestamptz,
+               null::boolean, null::bigint, null::boolean, b.is_run, b.max_attempts, b.started_at,
+               b.total <= step_bytes, s.ids, s.positions, s.statuses, s.attempts, s.outputs, s.errors,
+               s.wake_ats
+        from (
+            select m.*, r.run_id is not null as is_run, r.input, r.max_attempts, r.started_at,
+                   sum(s.bytes) over (order by m.priority desc, m.id) as total
+            from unnest(c.ids, c.queues, c.priorities, c.deliveries, c.strikes, c.attempts, c.enqueued,
+                        c.visible, c.errors, c.payloads)
+                as m (id, queue_id, priority, delivery, strikes, attempts, enqueued, visible, error, payload)
+            left join lateral (
+                select r.run_id, r.input, r.max_attempts, r.started_at, r.origin_run_id
+                from {schema}.runs r where r.run_id = m.id
+                offset 0
+            ) r on true
+            cross join lateral (
+                select coalesce(sum(octet_length(s.output)), 0) + coalesce(sum(octet_length(s.error)), 0)
+                       as bytes
+                from {schema}.steps s where s.run_id = m.id
+            ) s
+            where m.id is not null
+              and (m.delivery > 1 or r.run_id is null or r.origin_run_id is not null)
+        ) b
+        cross join lateral (
+            select array_agg(s.step_id::text) as ids, array_agg(s.position) as positions,
+                   array_agg(s.status) as statuses, array_agg(s.attempt) as attempts,
+                   array_agg(s.output) as outputs, array_agg(s.error) as errors,
+                   array_agg(s.wake_at) as wake_ats
+            from (
+                select s.* from {schema}.steps s
+                where s.run_id = b.id and s.status <> 'CANCELLED' and b.total <= step_bytes
+                order by s.position, s.step_id
+            ) s
+        ) s;
+    end if;
+
+    return query select null::bigint, null::bigint, null::integer, null::integer, null::integer,
+        null::integer, null::timestamptz, null::timestamptz, null::text, null::text,
+        c.at, c.due, c.looked, c.last_queue, c.more,
+        null::boolean, null::integer, null::timestamptz, null::boolean, null::text[], null::integer[],
+        null::text[], null::integer[], null::text[], null::text[], null::timestamptz[];
+end
+$$;
+comment on function {schema}.claim_runs is
+    'claim(), and starts the runs among the messages: with their inputs, and the steps a replay needs.';

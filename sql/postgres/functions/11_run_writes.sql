@@ -1,0 +1,370 @@
+-- What the holder of a run's delivery writes: steps, suspensions, ends. As in 04_settle.sql: aligned
+-- arrays, no waiting, one outcome per item. Every write locks the message row first: that is the fence.
+-- What only some items need (events, failures, signals) is looked at only when an item has it.
+--
+-- A plan is made when the tables are nearly empty, and then it must not be one that reads a whole table
+-- for a batch: `offset 0` keeps a look-up one look-up per item, and so does `= any(array[...])` where a
+-- row is joined to its item.
+
+-- Locks the messages of these leases. tids and workers are aligned with the leases; a null tid means
+-- that the lease does not hold, or that somebody has the row locked. Runs in ascending order, each once,
+-- cost least: then one scan of the index does it.
+create or replace function {schema}.lock_runs(
+    run_ids bigint[], deliveries integer[], out tids tid[], out workers bigint[], out complete boolean
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    held_ids        bigint[];
+    held_deliveries integer[];
+begin
+    -- With a plain state the planner might take the index messages_due.
+    select array_agg(m.tid), array_agg(m.worker_id), array_agg(m.message_id), array_agg(m.delivery)
+    into tids, workers, held_ids, held_deliveries
+    from (
+        select m.ctid as tid, m.worker_id, m.message_id, m.delivery from {schema}.messages m
+        where m.message_id = any(run_ids) and m.state || '' = 'leased'
+        order by m.message_id for update skip locked
+    ) m;
+    complete := held_ids = run_ids and held_deliveries = deliveries;
+    if complete then
+        return;
+    end if;
+    select array_agg(m.tid), array_agg(m.worker_id), count(m.tid) = count(*)
+    into tids, workers, complete
+    from unnest(run_ids, deliveries) as l (run_id, delivery)
+    left join lateral (
+        select m.ctid as tid, m.worker_id from {schema}.messages m
+        where m.message_id = l.run_id and m.delivery = l.delivery and m.state || '' = 'leased'
+        for update skip locked
+    ) m on true;
+end
+$$;
+
+-- As settle_outcomes: why some could not be locked.
+create or replace function {schema}.run_outcomes(
+    run_ids bigint[], deliveries integer[], tids tid[], repeated boolean
+) returns text[]
+language sql
+as $$
+    select {schema}.settle_outcomes(
+        run_ids, deliveries, array_agg(l.run_id) filter (where l.tid is not null),
+        array_agg(l.delivery) filter (where l.tid is not null), repeated
+    )
+    from unnest(run_ids, deliveries, tids) as l (run_id, delivery, tid)
+$$;
+
+-- Checkpoints. A step that has its result keeps it; RUNNING only marks one that has none. Nobody else
+-- writes steps of a run whose message we have locked, so a look tells whether a row is there: that costs
+-- half of what `on conflict` does.
+create or replace function {schema}.record_steps(
+    run_ids    bigint[],
+    deliveries integer[],
+    step_ids   text[],
+    positions  integer[],
+    statuses   text[],
+    attempts   integer[],
+    inputs     text[] default null,
+    outputs    text[] default null,
+    errors     text[] default null,
+    wake_ats   timestamptz[] default null,
+    elapsed_us bigint[] default null,
+    repeated   boolean default false
+) returns text[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    held   record;
+    added  integer;
+begin
+    select * into held from {schema}.lock_runs(run_ids, deliveries);
+    insert into {schema}.steps
+        (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at,
+         input, output, error)
+    select n.run_id, n.step_id, n.position, n.status, n.attempt, n.delivery, n.worker_id,
+           now_at - coalesce(n.elapsed_us, 0) * interval '1 microsecond',
+           case when n.status <> 'RUNNING' then now_at end, n.wake_at, n.input, n.output, n.error
+    from unnest(run_ids, deliveries, held.tids, held.workers, step_ids, positions, statuses, attempts,
+                inputs, outputs, errors, wake_ats, elapsed_us)
+        as n (run_id, delivery, tid, worker_id, step_id, position, status, attempt,
+              input, output, error, wake_at, elapsed_us)
+    where n.tid is not null
+      and not exists (
+          select from {schema}.steps s where s.run_id = n.run_id and s.step_id = n.step_id offset 0
+      );
+    get diagnostics added = row_count;
+    if added < cardinality(run_ids) then
+        update {schema}.steps s
+        set position = n.position, status = n.status, attempt = n.attempt, delivery = n.delivery,
+            worker_id = n.worker_id,
+            started_at = now_at - coalesce(n.elapsed_us, 0) * interval '1 microsecond',
+            completed_at = case when n.status <> 'RUNNING' then now_at end, wake_at = n.wake_at,
+            pause_message = null, pause_condition = null, input = coalesce(n.input, s.input),
+            output = n.output, error = n.error
+        from unnest(run_ids, deliveries, held.tids, held.workers, step_ids, positions, statuses, attempts,
+                    inputs, outputs, errors, wake_ats, elapsed_us)
+            as n (run_id, delivery, tid, worker_id, step_id, position, status, attempt,
+                  input, output, error, wake_at, elapsed_us)
+        where n.tid is not null and s.run_id = any(array[n.run_id]) and s.step_id = n.step_id
+          and (s.status in ('PENDING', 'PAUSED') or (s.status = 'RUNNING' and n.status <> 'RUNNING'));
+    end if;
+    if held.complete then
+        return array_fill('done'::text, array[cardinality(run_ids)]);
+    end if;
+    -- Repeated, and the run went on since: the step tells whether this delivery came to write it.
+    return array(
+        select case when n.outcome <> 'done' or n.tid is not null or exists (
+                        select from {schema}.steps s
+                        where s.run_id = n.run_id and s.step_id = n.step_id and s.delivery = n.delivery
+                        offset 0
+                    ) then n.outcome
+                    else 'lease_lost' end
+        from unnest(run_ids, deliveries, step_ids, held.tids,
+                    {schema}.run_outcomes(run_ids, deliveries, held.tids, repeated)) with ordinality
+            as n (run_id, delivery, step_id, tid, outcome, place)
+        order by n.place
+    );
+end
+$$;
+comment on function {schema}.record_steps is
+    'Records steps of runs in hand: SUCCESS, ERROR, or RUNNING for one that takes long. One outcome each.';
+
+-- Lets runs wait: a retry, a pause, a sleep. Visible at `untils`, or after `delays_ms`; a pause not longer
+-- than the run may take. What waits at a step that has its result (see resume) does not wait.
+create or replace function {schema}.suspend_runs(
+    run_ids           bigint[],
+    deliveries        integer[],
+    statuses          text[],
+    delays_ms         bigint[],
+    untils            timestamptz[] default null,
+    attempts          integer[] default null,
+    reasons           text[] default null,
+    step_ids          text[] default null,
+    positions         integer[] default null,
+    step_statuses     text[] default null,
+    step_attempts     integer[] default null,
+    inputs            text[] default null,
+    errors            text[] default null,
+    pause_messages    text[] default null,
+    pause_conditions  text[] default null,
+    wake_ats          timestamptz[] default null,
+    wake_after_delays boolean[] default null,
+    elapsed_us        bigint[] default null,
+    event_kinds       text[] default null,
+    event_data        text[] default null,
+    repeated          boolean default false
+) returns text[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    now_at   timestamptz := {schema}.clock();
+    held     record;
+    ends     timestamptz[];
+    visible  timestamptz[];
+    payloads text[];
+    resumed  boolean[];
+begin
+    select * into held from {schema}.lock_runs(run_ids, deliveries);
+    select array_agg(n.ends), array_agg(greatest(least(n.ends, n.deadline), now_at))
+    into ends, visible
+    from (
+        select coalesce(n.until, now_at + {schema}.ms(coalesce(n.delay_ms, 0))) as ends, d.deadline
+        from unnest(run_ids, statuses, delays_ms, untils) with ordinality
+            as n (run_id, status, delay_ms, until, place)
+        left join lateral (
+            select r.started_at + {schema}.ms(w.run_timeout_ms) as deadline
+            from {schema}.runs r join {schema}.workflows w using (workflow_id)
+            where r.run_id = n.run_id and n.status = 'PAUSED'
+            offset 0
+        ) d on true
+        order by n.place
+    ) n;
+    payloads := {schema}.take_signals(
+        run_ids, step_ids, held.tids, statuses, wake_ats, wake_after_delays
+    );
+
+    insert into {schema}.steps as s
+        (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at,
+         pause_message, pause_condition, input, output, error)
+    select n.run_id, n.step_id, n.position, case when n.payload is null then n.step_status else 'SUCCESS' end,
+           n.step_attempt, n.delivery, n.worker_id,
+           now_at - coalesce(n.elapsed_us, 0) * interval '1 microsecond',
+           case when n.payload is not null then now_at end,
+           case when n.wake_after_delay then n.ends else n.wake_at end, n.pause_message, n.pause_condition,
+           n.input, n.payload, case when n.payload is null then n.error end
+    from unnest(run_ids, deliveries, held.tids, held.workers, step_ids, positions, step_statuses,
+                step_attempts, inputs, errors, pause_messages, pause_conditions, wake_ats,
+                wake_after_delays, elapsed_us, ends, payloads)
+        as n (run_id, delivery, tid, worker_id, step_id, position, step_status,
+              step_attempt, input, error, pause_message, pause_condition, wake_at,
+              wake_after_delay, elapsed_us, ends, payload)
+    where n.tid is not null and n.step_id is not null
+    on conflict (run_id, step_id) do update
+    set position = excluded.position, status = excluded.status, attempt = excluded.attempt,
+        delivery = excluded.delivery, worker_id = excluded.worker_id, started_at = excluded.started_at,
+        completed_at = excluded.completed_at, wake_at = excluded.wake_at,
+        pause_message = excluded.pause_message, pause_condition = excluded.pause_condition,
+        input = coalesce(excluded.input, s.input), output = excluded.output, error = excluded.error
+    where s.status in ('PENDING', 'RUNNING', 'PAUSED');
+
+    -- By the signal, or while its body was executed once more: it must not wait for what has come.
+    resumed := array(
+        select exists (
+            select from {schema}.steps s
+            where s.run_id = n.run_id and s.step_id = n.step_id
+              and s.status in ('SUCCESS', 'ERROR', 'SKIPPED')
+            offset 0
+        )
+        from unnest(run_ids, step_ids) with ordinality as n (run_id, step_id, place)
+        order by n.place
+    );
+    update {schema}.messages m
+    set state = case when n.resumed or n.visible <= now_at then 'ready' else 'waiting' end,
+        visible_at = case when n.resumed then now_at else n.visible end,
+        strikes = 0, worker_id = null, attempts = coalesce(n.attempts, 0),
+        last_error = coalesce(nullif(n.reason, ''), m.last_error)
+    from unnest(held.tids, visible, resumed, suspend_runs.attempts, reasons)
+        as n (tid, visible, resumed, attempts, reason)
+    where m.ctid = n.tid;
+    update {schema}.runs r
+    set status = case when n.resumed then 'RUNNING' else n.status end, updated_at = now_at,
+        paused_at = case when n.status = 'PAUSED' and not n.resumed then now_at end,
+        worker_id = coalesce(n.worker_id, r.worker_id)
+    from unnest(run_ids, held.tids, held.workers, statuses, resumed)
+        as n (run_id, tid, worker_id, status, resumed)
+    where n.tid is not null and r.run_id = any(array[n.run_id]);
+
+    perform {schema}.add_events(run_ids, deliveries, held.tids, held.workers, event_kinds, event_data, now_at);
+    if true = any(resumed) then
+        perform pg_notify('pawl_{schema_name}', w.workflow_id::text)
+        from (
+            select distinct r.workflow_id from {schema}.runs r
+            where r.run_id = any(array(
+                select n.run_id from unnest(run_ids, held.tids, resumed) as n (run_id, tid, resumed)
+                where n.resumed and n.tid is not null
+            ))
+        ) w;
+    end if;
+    if held.complete then
+        return array_fill('done'::text, array[cardinality(run_ids)]);
+    end if;
+    return {schema}.run_outcomes(run_ids, deliveries, held.tids, repeated);
+end
+$$;
+comment on function {schema}.suspend_runs is
+    'Lets runs in hand wait, with the step they wait at: a retry, a pause, a sleep. One outcome each.';
+
+-- Ends runs: SUCCESS, or ERROR where an error is given. To whom waits for them it sends a NOTIFY (`wake`),
+-- or returns the runs for the caller to send it after the commit.
+create or replace function {schema}.finish_runs(
+    run_ids     bigint[],
+    deliveries  integer[],
+    outputs     text[],
+    errors      text[] default null,
+    event_kinds text[] default null,
+    event_data  text[] default null,
+    repeated    boolean default false,
+    wake        boolean default true,
+    out outcomes text[], out awaited bigint[]
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    held   record;
+    ended  bigint[] := run_ids;
+    failed bigint[];
+begin
+    select * into held from {schema}.lock_runs(run_ids, deliveries);
+    delete from {schema}.messages m where m.ctid = any(held.tids);
+    update {schema}.runs r
+    set status = case when n.error is null then 'SUCCESS' else 'ERROR' end,
+        output = case when n.error is null then n.output end, error = n.error, delivery = n.delivery,
+        worker_id = coalesce(n.worker_id, r.worker_id), updated_at = now_at, completed_at = now_at,
+        paused_at = null
+    from unnest(run_ids, deliveries, held.tids, held.workers, outputs, errors)
+        as n (run_id, delivery, tid, worker_id, output, error)
+    where n.tid is not null and r.run_id = any(array[n.run_id]);
+
+    outcomes := array_fill('done'::text, array[cardinality(run_ids)]);
+    if not held.complete then
+        outcomes := {schema}.run_outcomes(run_ids, deliveries, held.tids, repeated);
+        ended := array(
+            select n.run_id from unnest(run_ids, held.tids) as n (run_id, tid) where n.tid is not null
+        );
+    end if;
+    if cardinality(array_remove(errors, null)) > 0 then
+        failed := array(
+            select n.run_id from unnest(run_ids, held.tids, errors) as n (run_id, tid, error)
+            where n.tid is not null and n.error is not null
+        );
+        perform {schema}.close_runs(failed, now_at);
+        perform {schema}.trigger_dead_letters(failed);
+    end if;
+    perform {schema}.add_events(run_ids, deliveries, held.tids, held.workers, event_kinds, event_data, now_at);
+    awaited := {schema}.take_waiters(ended, wake);
+end
+$$;
+comment on function {schema}.finish_runs is
+    'Ends runs in hand: SUCCESS with an output, or ERROR with an error. One outcome each.';
+
+-- Resumes that were kept for steps that are to be paused now: taken out, aligned with the runs.
+create or replace function {schema}.take_signals(
+    run_ids bigint[], step_ids text[], tids tid[], statuses text[], wake_ats timestamptz[],
+    wake_after_delays boolean[]
+) returns text[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    payloads text[];
+begin
+    if not exists (select from {schema}.signals s where s.run_id = any(run_ids)) then
+        return null;
+    end if;
+    payloads := array(
+        select s.payload
+        from unnest(run_ids, step_ids, tids, statuses, wake_ats, wake_after_delays) with ordinality
+            as n (run_id, step_id, tid, status, wake_at, wake_after_delay, place)
+        left join lateral (
+            select s.payload from {schema}.signals s
+            where s.run_id = n.run_id and s.step_id = n.step_id and n.tid is not null
+              and n.status = 'PAUSED' and n.wake_at is null and n.wake_after_delay is not true
+            offset 0
+        ) s on true
+        order by n.place
+    );
+    delete from {schema}.signals s
+    using unnest(run_ids, step_ids, payloads) as n (run_id, step_id, payload)
+    where s.run_id = any(array[n.run_id]) and s.step_id = n.step_id and n.payload is not null;
+    return payloads;
+end
+$$;
+
+-- What the holders have to say; an empty kind says nothing.
+create or replace function {schema}.add_events(
+    run_ids bigint[], deliveries integer[], tids tid[], workers bigint[], event_kinds text[],
+    event_data text[], at timestamptz
+) returns void
+language plpgsql
+as $$
+begin
+    if cardinality(array_remove(event_kinds, '')) > 0 then
+        insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
+        select n.run_id, n.kind, coalesce(nullif(n.data, ''), '{}'), n.worker_id, n.delivery, add_events.at
+        from unnest(run_ids, deliveries, tids, workers, event_kinds, event_data)
+            as n (run_id, delivery, tid, worker_id, kind, data)
+        where n.tid is not null and n.kind <> '';
+    end if;
+end
+$$;

@@ -1,0 +1,337 @@
+-- What people do to runs. An action takes the lock of the run's message first, and waits for it: a
+-- worker's batch holds it for a moment only, and then the worker's writes and ours follow each other.
+
+-- The run as it is behind the lock of its message. Refuses unknown and soft-deleted ones.
+create or replace function {schema}.lock_run(
+    run_id bigint,
+    out status text, out workflow_id bigint, out audited boolean, out delivery integer
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    deleted boolean;
+begin
+    perform from {schema}.messages m where m.message_id = lock_run.run_id for update;
+    select r.status, r.workflow_id, w.audit <> 'off', coalesce(m.delivery, r.delivery),
+           r.deleted_at is not null
+    into lock_run.status, lock_run.workflow_id, lock_run.audited, lock_run.delivery, deleted
+    from {schema}.runs r
+    join {schema}.workflows w using (workflow_id)
+    left join {schema}.messages m on m.message_id = r.run_id
+    where r.run_id = lock_run.run_id;
+    if deleted is null then
+        raise exception 'run % does not exist', lock_run.run_id using errcode = 'PW010';
+    elsif deleted then
+        raise exception 'run % is deleted: trigger its workflow again instead', lock_run.run_id
+            using errcode = 'PW011';
+    end if;
+end
+$$;
+
+create or replace function {schema}.lock_live_run(
+    run_id bigint,
+    out status text, out workflow_id bigint, out audited boolean, out delivery integer
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+begin
+    select l.status, l.workflow_id, l.audited, l.delivery
+    into lock_live_run.status, lock_live_run.workflow_id, lock_live_run.audited, lock_live_run.delivery
+    from {schema}.lock_run(lock_live_run.run_id) l;
+    if lock_live_run.status in ('SUCCESS', 'ERROR', 'CANCELLED') then
+        raise exception 'run % is %: it has ended and never changes; retry or fork it instead',
+            lock_live_run.run_id, lock_live_run.status using errcode = 'PW012';
+    end if;
+end
+$$;
+
+-- Nothing where the workflow keeps no events.
+create or replace function {schema}.add_event(
+    run_id bigint, audited boolean, kind text, data text, delivery integer, at timestamptz
+) returns void
+language sql
+as $$
+    insert into {schema}.events (run_id, kind, data, delivery, at)
+    select add_event.run_id, add_event.kind, add_event.data, add_event.delivery, add_event.at
+    where audited
+$$;
+
+-- A waiting run can be claimed from now on. What has strikes stays a due row, so that ready rows never
+-- carry suspicion.
+create or replace function {schema}.make_visible(run_id bigint, workflow_id bigint, at timestamptz)
+returns boolean
+language plpgsql
+as $$
+begin
+    update {schema}.messages m
+    set state = case when m.strikes > 0 then 'waiting' else 'ready' end,
+        visible_at = least(m.visible_at, make_visible.at)
+    where m.message_id = make_visible.run_id and m.state || '' = 'waiting';
+    if found then
+        perform pg_notify('pawl_{schema_name}', make_visible.workflow_id::text);
+    end if;
+    return found;
+end
+$$;
+
+create or replace function {schema}.resume(run_id bigint, step_id text, data json default 'null')
+returns void
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    run    record;
+    step   record;
+begin
+    select * into run from {schema}.lock_live_run(resume.run_id);
+    select s.status, s.wake_at into step
+    from {schema}.steps s where s.run_id = resume.run_id and s.step_id = resume.step_id;
+    if step.status in ('SUCCESS', 'ERROR', 'SKIPPED') then
+        raise exception 'step ''%'' of run % is %: the first result counts', step_id, run_id, step.status
+            using errcode = 'PW015';
+    elsif step.status = 'PAUSED' and step.wake_at is not null then
+        raise exception 'step ''%'' of run % is a sleep: it ends at its time', step_id, run_id
+            using errcode = 'PW003';
+    elsif step.status = 'PAUSED' then
+        update {schema}.steps s
+        set status = 'SUCCESS', output = coalesce(data::text, 'null'), error = null, completed_at = now_at
+        where s.run_id = resume.run_id and s.step_id = resume.step_id;
+        perform {schema}.make_visible(run_id, run.workflow_id, now_at);
+        update {schema}.runs r set status = 'RUNNING', paused_at = null, updated_at = now_at
+        where r.run_id = resume.run_id;
+    else
+        insert into {schema}.signals (run_id, step_id, payload, created_at)
+        values (resume.run_id, resume.step_id, coalesce(data::text, 'null'), now_at)
+        on conflict do nothing;
+        if not found then
+            raise exception 'step ''%'' of run % has been resumed already: the first result counts',
+                step_id, run_id using errcode = 'PW015';
+        end if;
+    end if;
+    perform {schema}.add_event(
+        run_id, run.audited, 'resumed', format('{"step":%s}', to_json(step_id)), run.delivery, now_at);
+end
+$$;
+comment on function {schema}.resume is
+    'Gives a paused step its result and lets the run go on; kept where the pause is still to come.';
+
+create or replace function {schema}.cancel_locked(
+    run_id bigint, reason text, audited boolean, delivery integer, at timestamptz
+) returns void
+language plpgsql
+as $$
+declare
+    cancelled_error text :=
+        format('{"type":"cancelled","message":%s}', to_json(coalesce(cancel_locked.reason, '')));
+begin
+    delete from {schema}.messages m where m.message_id = cancel_locked.run_id;
+    update {schema}.runs r
+    set status = 'CANCELLED', error = cancelled_error, delivery = cancel_locked.delivery,
+        updated_at = cancel_locked.at, completed_at = cancel_locked.at, paused_at = null
+    where r.run_id = cancel_locked.run_id;
+    perform {schema}.close_runs(array[run_id], at);
+    perform {schema}.add_event(run_id, audited, 'cancelled', cancelled_error, delivery, at);
+end
+$$;
+
+-- Told to everybody: to who waits for the run, and to who works on it.
+create or replace function {schema}.tell_of_run(run_id bigint) returns void
+language sql
+as $$
+    delete from {schema}.awaited_runs a where a.run_id = tell_of_run.run_id;
+    select pg_notify('pawl_{schema_name}', 'run:' || tell_of_run.run_id);
+$$;
+
+create or replace function {schema}.cancel(run_id bigint, reason text default '') returns void
+language plpgsql
+as $$
+declare
+    run record;
+begin
+    select * into run from {schema}.lock_live_run(run_id);
+    perform {schema}.cancel_locked(run_id, reason, run.audited, run.delivery, {schema}.clock());
+    perform {schema}.tell_of_run(run_id);
+end
+$$;
+comment on function {schema}.cancel is
+    'Ends a live run as CANCELLED: nothing more of it is recorded, and a worker in it is told.';
+
+create or replace function {schema}.wake(run_id bigint) returns void
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    run    record;
+begin
+    select * into run from {schema}.lock_live_run(run_id);
+    if {schema}.make_visible(run_id, run.workflow_id, now_at) then
+        perform {schema}.add_event(run_id, run.audited, 'woken', '{}', run.delivery, now_at);
+    end if;
+end
+$$;
+comment on function {schema}.wake is
+    'Lets a waiting run be taken up now. No effect on one that is ready or in a worker''s hands.';
+
+-- A run with the same workflow, input, priority, tags and parent, and the finished steps; before_position:
+-- only those before it.
+create or replace function {schema}.copy_run(
+    origin bigint, workflow_id bigint, forked_at text, before_position integer, at timestamptz
+) returns bigint
+language plpgsql
+as $$
+declare
+    made bigint;
+begin
+    perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(workflow_id));
+    insert into {schema}.messages (queue_id, priority, state, visible_at, enqueued_at, payload)
+    select r.workflow_id, r.priority, 'ready', copy_run.at, copy_run.at, 'null'
+    from {schema}.runs r where r.run_id = origin
+    returning message_id into made;
+    if made is null then  -- its workflow was deleted while we waited for the lock
+        raise exception 'run % does not exist', origin using errcode = 'PW010';
+    end if;
+    insert into {schema}.runs
+        (run_id, workflow_id, status, priority, max_attempts, parent_run_id, origin_run_id, forked_at,
+         created_at, updated_at, input)
+    select made, r.workflow_id, 'QUEUED', r.priority, r.max_attempts, r.parent_run_id, r.run_id,
+           copy_run.forked_at, copy_run.at, copy_run.at, r.input
+    from {schema}.runs r where r.run_id = origin;
+    insert into {schema}.run_tags (tag, run_id)
+    select t.tag, made from {schema}.run_tags t where t.run_id = origin;
+    insert into {schema}.steps
+        (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at,
+         pause_message, pause_condition, input, output, error)
+    select made, s.step_id, s.position, s.status, s.attempt, 0, s.worker_id, s.started_at, s.completed_at,
+           s.wake_at, s.pause_message, s.pause_condition, s.input, s.output, s.error
+    from {schema}.steps s
+    where s.run_id = origin and s.status in ('SUCCESS', 'SKIPPED')
+      and (before_position is null or s.position < before_position);
+    perform pg_notify('pawl_{schema_name}', copy_run.workflow_id::text);
+    return made;
+end
+$$;
+
+create or replace function {schema}.retry(run_id bigint) returns bigint
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    run    record;
+    made   bigint;
+begin
+    select * into run from {schema}.lock_run(run_id);
+    if run.status not in ('ERROR', 'CANCELLED') then
+        raise exception 'run % is %: only an ERROR or CANCELLED run can be retried; fork takes any',
+            run_id, run.status using errcode = 'PW013';
+    end if;
+    made := {schema}.copy_run(run_id, run.workflow_id, null, null, now_at);
+    perform {schema}.add_event(
+        run_id, run.audited, 'retried', format('{"run_id":%s}', made), run.delivery, now_at);
+    return made;
+end
+$$;
+comment on function {schema}.retry is
+    'A new run, linked to a failed or cancelled one, that takes its finished steps over; returns its id.';
+
+create or replace function {schema}.fork(run_id bigint, from_step text) returns bigint
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    run    record;
+    place  integer;
+    made   bigint;
+begin
+    select * into run from {schema}.lock_run(fork.run_id);
+    select s.position into place
+    from {schema}.steps s where s.run_id = fork.run_id and s.step_id = from_step;
+    if place is null then
+        raise exception 'run % has no step ''%'': fork from one of its steps', run_id, from_step
+            using errcode = 'PW014';
+    end if;
+    made := {schema}.copy_run(run_id, run.workflow_id, from_step, place, now_at);
+    perform {schema}.add_event(
+        run_id, run.audited, 'forked', format('{"run_id":%s,"step":%s}', made, to_json(from_step)),
+        run.delivery, now_at);
+    return made;
+end
+$$;
+comment on function {schema}.fork is
+    'A new run from any run, which takes over only the finished steps before from_step; returns its id.';
+
+create or replace function {schema}.delete_run(run_id bigint, reason text default '') returns void
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    run    record;
+begin
+    select * into run from {schema}.lock_run(delete_run.run_id);
+    if run.status not in ('SUCCESS', 'ERROR', 'CANCELLED') then
+        perform {schema}.cancel_locked(run_id, reason, run.audited, run.delivery, now_at);
+    end if;
+    update {schema}.runs r
+    set deleted_at = now_at, deleted_reason = reason, updated_at = now_at
+    where r.run_id = delete_run.run_id and r.deleted_at is null;
+    if not found then  -- somebody else was faster
+        perform {schema}.lock_run(run_id);
+    end if;
+    perform {schema}.add_event(
+        run_id, run.audited, 'deleted', format('{"reason":%s}', to_json(coalesce(reason, ''))),
+        run.delivery, now_at);
+    perform {schema}.tell_of_run(run_id);
+end
+$$;
+comment on function {schema}.delete_run is
+    'Soft: a live run is cancelled, the run is hidden from lists, its idempotency key is free.';
+
+-- Ends QUEUED runs that could start, below one of the prefixes, for which no live worker has a handler.
+-- At most 1000 in one call; returns them.
+create or replace function {schema}.fail_unhandled(prefixes text[]) returns bigint[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+    now_at   timestamptz := {schema}.clock();
+    most     constant integer := 1000;
+    failed   bigint[] := '{}';
+    part     bigint[];
+    workflow record;
+begin
+    for workflow in
+        select q.queue_id, q.name
+        from {schema}.workflows w join {schema}.queues q on q.queue_id = w.workflow_id
+        where not q.paused and exists (select from unnest(prefixes) p where starts_with(q.name, p))
+          and (exists (select from {schema}.messages m where m.queue_id = q.queue_id and m.state = 'ready')
+               or exists (select from {schema}.messages m
+                          where m.queue_id = q.queue_id and m.state <> 'ready' and m.visible_at <= now_at))
+          and not {schema}.has_live_handler(q.name, now_at)
+    loop
+        part := array(
+            select m.message_id from {schema}.messages m
+            where m.queue_id = workflow.queue_id and m.state = 'ready' and m.delivery = 0
+            order by -m.priority, m.message_id limit most - cardinality(failed) for update skip locked
+        );
+        part := part || array(
+            select m.message_id from {schema}.messages m
+            where m.queue_id = workflow.queue_id and m.state <> 'ready' and m.visible_at <= now_at
+              and m.delivery = 0
+            order by m.visible_at limit most - cardinality(failed) - cardinality(part)
+            for update skip locked
+        );
+        if cardinality(part) > 0 then
+            perform {schema}.fail_runs(
+                part, array_fill('no_handler_registered'::text, array[cardinality(part)]),
+                array_fill(format('no live worker has a handler for workflow ''%s''', workflow.name),
+                           array[cardinality(part)]));
+            failed := failed || part;
+        end if;
+        exit when cardinality(failed) >= most;
+    end loop;
+    return failed;
+end
+$$;
+comment on function {schema}.fail_unhandled is
+    'Fails runs below the prefixes that could start and that no live worker has a handler for.';

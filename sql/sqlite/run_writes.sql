@@ -1,0 +1,89 @@
+-- What the holder of a run may write, and how a run ends. The fencing is a look at the message: under
+-- the one writer nothing can change between it and the write.
+
+-- name: holder(message_id, delivery)
+select worker_id, queue_id from pawl_messages
+where message_id = @message_id and delivery = @delivery and state = 'leased';
+
+-- A result is never changed; RUNNING, which is written behind, changes only what waits.
+-- name: record_step(run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at, pause_message, pause_condition, input, output, error)
+insert into pawl_steps
+    (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at,
+     wake_at, pause_message, pause_condition, input, output, error)
+values
+    (@run_id, @step_id, @position, @status, @attempt, @delivery, @worker_id, @started_at,
+     @completed_at, @wake_at, @pause_message, @pause_condition, @input, @output, @error)
+on conflict (run_id, step_id) do update set
+    position = excluded.position, status = excluded.status, attempt = excluded.attempt,
+    delivery = excluded.delivery, worker_id = excluded.worker_id, started_at = excluded.started_at,
+    completed_at = excluded.completed_at, wake_at = excluded.wake_at,
+    pause_message = excluded.pause_message, pause_condition = excluded.pause_condition,
+    input = coalesce(excluded.input, input), output = excluded.output, error = excluded.error
+where status in ('PENDING', 'PAUSED') or (status = 'RUNNING' and excluded.status <> 'RUNNING');
+
+-- name: suspend_message(message_id, state, visible_at, attempts, last_error)
+update pawl_messages
+set state = @state, visible_at = @visible_at, strikes = 0, attempts = @attempts, worker_id = null,
+    last_error = coalesce(@last_error, last_error)
+where message_id = @message_id;
+
+-- name: suspend_run(run_id, status, paused_at, worker_id, now)
+update pawl_runs
+set status = @status, paused_at = @paused_at, worker_id = coalesce(@worker_id, worker_id),
+    updated_at = @now
+where run_id = @run_id;
+
+-- A pause is not longer than the run may take.
+-- name: run_deadline(run_id)
+select r.started_at + w.run_timeout_ms * 1000
+from pawl_runs r
+join pawl_workflows w on w.workflow_id = r.workflow_id
+where r.run_id = @run_id and r.started_at is not null and w.run_timeout_ms is not null;
+
+-- name: find_signal(run_id, step_id)
+select payload from pawl_signals where run_id = @run_id and step_id = @step_id;
+
+-- name: forget_signal(run_id, step_id)
+delete from pawl_signals where run_id = @run_id and step_id = @step_id;
+
+-- name: succeed_run(run_id, output, delivery, worker_id, now)
+update pawl_runs
+set status = 'SUCCESS', output = @output, completed_at = @now, updated_at = @now, paused_at = null,
+    delivery = @delivery, worker_id = coalesce(@worker_id, worker_id)
+where run_id = @run_id;
+
+-- ERROR or CANCELLED.
+-- name: break_run(run_id, status, error, delivery, worker_id, now)
+update pawl_runs
+set status = @status, error = @error, completed_at = @now, updated_at = @now, paused_at = null,
+    delivery = @delivery, worker_id = coalesce(@worker_id, worker_id)
+where run_id = @run_id;
+
+-- name: cancel_open_steps(run_id, now)
+update pawl_steps set status = 'CANCELLED', completed_at = @now
+where run_id = @run_id and status in ('PENDING', 'RUNNING', 'PAUSED');
+
+-- name: forget_signals(run_id)
+delete from pawl_signals where run_id = @run_id;
+
+-- name: add_event(run_id, kind, data, worker_id, delivery, now)
+insert into pawl_events (run_id, kind, data, worker_id, delivery, at)
+values (@run_id, @kind, @data, @worker_id, @delivery, @now);
+
+-- name: dead_letter(run_id)
+select w.dead_letter_workflow_id, q.name, r.input
+from pawl_runs r
+join pawl_workflows w on w.workflow_id = r.workflow_id
+join pawl_queues q on q.queue_id = r.workflow_id
+where r.run_id = @run_id and w.dead_letter_workflow_id is not null;
+
+-- Why a run's write found no lease.
+-- name: run_end(run_id)
+select r.status, r.delivery, m.delivery, m.state
+from pawl_runs r
+left join pawl_messages m on m.message_id = r.run_id
+where r.run_id = @run_id;
+
+-- name: step_is_recorded(run_id, step_id, delivery, status)
+select 1 from pawl_steps
+where run_id = @run_id and step_id = @step_id and delivery = @delivery and status = @status;

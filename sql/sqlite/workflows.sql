@@ -1,0 +1,107 @@
+-- Workflows: definition, administration, metrics.
+
+-- name: workflow_id(name)
+select w.workflow_id
+from pawl_queues q
+join pawl_workflows w on w.workflow_id = q.queue_id
+where q.name = @name;
+
+-- name: workflow_ids()
+select workflow_id from pawl_workflows;
+
+-- Only options that are given are changed. Two of them may be changed to null, so whether they are
+-- given stands in parameters of their own.
+-- name: create_workflow(workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, change_timeout, run_timeout_ms, change_dead_letter, dead_letter_workflow_id, audit, created_at)
+insert into pawl_workflows
+    (workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, run_timeout_ms,
+     dead_letter_workflow_id, audit, created_at)
+values (
+    @workflow_id, coalesce(@max_attempts, 3), coalesce(@backoff_base_ms, 1000),
+    coalesce(@backoff_cap_ms, 300000), @run_timeout_ms, @dead_letter_workflow_id,
+    coalesce(@audit, 'exceptions'), @created_at
+)
+on conflict (workflow_id) do update set
+    max_attempts = coalesce(@max_attempts, max_attempts),
+    backoff_base_ms = coalesce(@backoff_base_ms, backoff_base_ms),
+    backoff_cap_ms = coalesce(@backoff_cap_ms, backoff_cap_ms),
+    run_timeout_ms = case when @change_timeout then @run_timeout_ms else run_timeout_ms end,
+    dead_letter_workflow_id = case when @change_dead_letter then @dead_letter_workflow_id
+                                   else dead_letter_workflow_id end,
+    audit = coalesce(@audit, audit);
+
+-- name: list_workflows(only_name)
+select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
+       q.lease_ms, w.run_timeout_ms, q.max_strikes, coalesce(d.name, ''), w.audit, w.created_at
+from pawl_workflows w
+join pawl_queues q on q.queue_id = w.workflow_id
+left join pawl_queues d on d.queue_id = w.dead_letter_workflow_id
+where @only_name is null or q.name = @only_name
+order by q.name;
+
+-- name: count_live_runs(workflow_id)
+select count(*) from pawl_runs where workflow_id = @workflow_id and completed_at is null;
+
+-- name: delete_workflow_steps(workflow_id)
+delete from pawl_steps
+where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+
+-- name: delete_workflow_tags(workflow_id)
+delete from pawl_run_tags
+where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+
+-- name: delete_workflow_signals(workflow_id)
+delete from pawl_signals
+where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+
+-- name: delete_workflow_events(workflow_id)
+delete from pawl_events
+where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+
+-- name: delete_workflow_runs(workflow_id)
+delete from pawl_runs where workflow_id = @workflow_id;
+
+-- name: delete_workflow(workflow_id)
+delete from pawl_workflows where workflow_id = @workflow_id;
+
+-- name: ended_runs(workflow_id, after_time, now)
+select status, completed_at - started_at from pawl_runs indexed by pawl_runs_completed
+where workflow_id = @workflow_id and completed_at > @after_time and completed_at <= @now;
+
+-- Both states apart: so each is read through its partial index.
+-- name: workflow_depth(queue_id, now)
+select count(*) filter (where state = 'ready' or visible_at <= @now),
+       count(*) filter (where state = 'leased' and visible_at > @now),
+       count(*) filter (where state = 'waiting' and visible_at > @now),
+       min(visible_at) filter (where state = 'ready' or visible_at <= @now)
+from (
+    select state, visible_at from pawl_messages where queue_id = @queue_id and state = 'ready'
+    union all
+    select state, visible_at from pawl_messages where queue_id = @queue_id and state <> 'ready'
+);
+
+-- A row that somebody wrote by hand must not break it.
+-- name: live_handlers(now)
+select distinct h.value
+from pawl_workers w, json_each(case when json_valid(w.handlers) then w.handlers else '[]' end) h
+where w.status <> 'STOPPED' and w.heartbeat_at + w.lease_ms * 1000 >= @now;
+
+-- Below a prefix, with runs that could start and never have. Every character of a name sorts before
+-- '~'. What is paused waits for its operator.
+-- name: unstarted_workflows(prefix, now)
+select q.queue_id, q.name
+from pawl_queues q
+join pawl_workflows w on w.workflow_id = q.queue_id
+where q.name >= @prefix and q.name < @prefix || '~' and q.paused = 0
+  and (exists (select 1 from pawl_messages m
+               where m.queue_id = q.queue_id and m.state = 'ready' and m.delivery = 0)
+       or exists (select 1 from pawl_messages m
+                  where m.queue_id = q.queue_id and m.state <> 'ready' and m.visible_at <= @now
+                    and m.delivery = 0));
+
+-- name: unstarted_runs(queue_id, now, max_rows)
+select message_id from pawl_messages
+where queue_id = @queue_id and state = 'ready' and delivery = 0
+union all
+select message_id from pawl_messages
+where queue_id = @queue_id and state <> 'ready' and visible_at <= @now and delivery = 0
+limit @max_rows;

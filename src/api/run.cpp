@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <fmt/format.h>
+#include <pawl/run.h>
+
+#include "model/run_error.h"
+#include "store/backend.h"
+#include "store/retry.h"
+
+namespace pawl {
+
+using store::retrying;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Wake-ups are hints: without one the store is asked now and then, less and less often.
+constexpr Duration first_look = 20ms;
+constexpr Duration longest_look = 500ms;
+// Signals may come in thousands (every commit, where nobody knows whose it was).
+constexpr Duration shortest_look = 2ms;
+
+[[noreturn]] void throw_missing(RunId id) {
+    throw Error(ErrorCode::run_not_found, fmt::format("run {} does not exist", id.value()));
+}
+
+// The output of a run that has succeeded; nothing while it goes on.
+std::optional<Json> result_of(const RunInfo& run) {
+    if (run.deleted_at)
+        throw Error(
+            ErrorCode::run_deleted,
+            fmt::format("run {} was deleted: {}", run.id.value(), run.deleted_reason)
+        );
+    if (run.status == RunStatus::success) return run.output.value_or(Json{});
+    if (run.status == RunStatus::cancelled)
+        throw Error(
+            ErrorCode::run_cancelled,
+            fmt::format("run {} was cancelled: {}", run.id.value(), run.last_error)
+        );
+    if (run.status == RunStatus::error)
+        throw ExecutionFailed(
+            run.id,
+            fmt::format("run {} of '{}' failed: {}", run.id.value(), run.workflow, run.last_error),
+            run.error.value_or(Json{})
+        );
+    return std::nullopt;
+}
+
+}  // namespace
+
+RunInfo Run::info() const {
+    auto found = retrying(*backend_, [&] { return backend_->find_run(id_); });
+    if (!found) throw_missing(id_);
+    return std::move(*found);
+}
+
+std::vector<StepInfo> Run::steps() const {
+    auto steps = retrying(*backend_, [&] { return backend_->steps(id_); });
+    if (steps.empty()) (void)info();  // says that there is no such run
+    return steps;
+}
+
+Json Run::wait_json(Duration timeout) const {
+    const auto deadline = Clock::now() + timeout;
+    base::RunSignals::Watch watch(backend_->run_signals(), id_);
+    if (auto result = result_of(info())) return std::move(*result);
+    if (timeout > Duration::zero()) {
+        retrying(*backend_, [&] { return backend_->announce_waiter(id_); });
+        // It may have ended before anybody knew that we wait.
+        if (auto result = result_of(info())) return std::move(*result);
+    }
+    Duration look = first_look;
+    while (Clock::now() < deadline) {
+        const auto looked_at = Clock::now();
+        watch.wait(std::min(deadline, looked_at + look));
+        if (auto result = result_of(info())) return std::move(*result);
+        look = std::min(look * 2, longest_look);
+        if (Clock::now() - looked_at < shortest_look) watch.wait(looked_at + shortest_look);
+    }
+    throw Error(
+        ErrorCode::wait_timeout,
+        fmt::format(
+            "run {} has not ended within {} ms; it is {} and goes on",
+            id_.value(),
+            timeout.count(),
+            to_string(status())
+        )
+    );
+}
+
+}  // namespace pawl

@@ -1,0 +1,83 @@
+// What the store does with runs.
+#include <algorithm>
+#include <fmt/format.h>
+#include <pawl/store.h>
+
+#include "model/check.h"
+#include "model/check_run.h"
+#include "store/backend.h"
+#include "store/retry.h"
+
+namespace pawl {
+
+using store::retrying;
+
+RunInfo Store::get_run(RunId id) const {
+    return run(id).info();
+}
+
+std::vector<RunInfo> Store::runs(const RunFilter& filter, const RunPage& page) const {
+    model::check_run_page(page);
+    return retrying(*backend_, [&] { return backend_->list_runs(filter, page); });
+}
+
+RunCounts Store::count_runs(const RunFilter& filter) const {
+    return retrying(*backend_, [&] { return backend_->count_runs(filter); });
+}
+
+std::vector<StepInfo> Store::steps(RunId id) const {
+    return run(id).steps();
+}
+
+StepInfo Store::step(RunId run, const std::string& id) const {
+    auto all = steps(run);
+    const auto found = std::ranges::find(all, id, &StepInfo::id);
+    if (found != all.end()) return std::move(*found);
+    throw Error(
+        ErrorCode::step_not_found, fmt::format("run {} has no step '{}' recorded", run.value(), id)
+    );
+}
+
+std::vector<RunEvent> Store::events(RunId run) const {
+    auto events = retrying(*backend_, [&] { return backend_->events(run); });
+    if (events.empty()) (void)get_run(run);  // says that there is no such run
+    return events;
+}
+
+std::vector<RunInfo> Store::lineage(RunId run) const {
+    auto family = retrying(*backend_, [&] { return backend_->lineage(run); });
+    if (family.empty()) (void)get_run(run);
+    return family;
+}
+
+void Store::resume(RunId run, const std::string& step, const Json& data) const {
+    model::check_recorded_step_id(step);
+    model::check_size("the data", data.text.size(), backend_->options().max_payload_bytes);
+    model::check_json(data.text);
+    retrying(*backend_, [&] { return backend_->resume(run, step, data); });
+}
+
+void Store::cancel(RunId run, const std::string& reason) const {
+    const std::string kept = model::storable_text(reason);
+    retrying(*backend_, [&] { return backend_->cancel(run, kept); });
+}
+
+void Store::wake(RunId run) const {
+    retrying(*backend_, [&] { return backend_->wake(run); });
+}
+
+Run Store::retry(RunId run) const {
+    return {backend_, retrying(*backend_, [&] { return backend_->retry(run); }), true};
+}
+
+Run Store::fork(RunId run, const std::string& from_step) const {
+    model::check_recorded_step_id(from_step);
+    return {backend_, retrying(*backend_, [&] { return backend_->fork(run, from_step); }), true};
+}
+
+void Store::delete_run(RunId run, const std::string& reason) const {
+    const std::string kept = model::storable_text(reason);
+    retrying(*backend_, [&] { return backend_->delete_run(run, kept); });
+}
+
+}  // namespace pawl

@@ -1,0 +1,60 @@
+#include "base/run_signals.h"
+
+namespace pawl::base {
+
+RunSignals::Watch::Watch(RunSignals& signals, RunId run) : signals_(signals), run_(run) {
+    const std::lock_guard lock(signals_.mutex_);
+    signals_.watches_.emplace(run, this);
+    ++signals_.watches_count_;
+}
+
+RunSignals::Watch::~Watch() {
+    const std::lock_guard lock(signals_.mutex_);
+    const auto [first, last] = signals_.watches_.equal_range(run_);
+    for (auto at = first; at != last; ++at) {
+        if (at->second != this) continue;
+        signals_.watches_.erase(at);
+        --signals_.watches_count_;
+        return;
+    }
+}
+
+void RunSignals::Watch::wait(std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(signals_.mutex_);
+    signals_.changed_.wait_until(lock, deadline, [&] { return signalled_; });
+    signalled_ = false;
+}
+
+RunSignals::Observation::Observation(RunSignals& signals, Observer observer) : signals_(signals) {
+    const std::lock_guard lock(signals_.observers_mutex_);
+    place_ = signals_.observers_.insert(signals_.observers_.end(), std::move(observer));
+}
+
+RunSignals::Observation::~Observation() {
+    const std::lock_guard lock(signals_.observers_mutex_);
+    signals_.observers_.erase(place_);
+}
+
+void RunSignals::notify(RunId run) {
+    if (watched()) {
+        {
+            const std::lock_guard lock(mutex_);
+            const auto [first, last] = watches_.equal_range(run);
+            for (auto at = first; at != last; ++at) at->second->signalled_ = true;
+        }
+        changed_.notify_all();
+    }
+    const std::lock_guard lock(observers_mutex_);
+    for (const Observer& observer : observers_) observer(run);
+}
+
+void RunSignals::notify_all() {
+    if (!watched()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [run, watch] : watches_) watch->signalled_ = true;
+    }
+    changed_.notify_all();
+}
+
+}  // namespace pawl::base

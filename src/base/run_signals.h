@@ -1,0 +1,61 @@
+// Tells threads that wait for a run, and workers that hold it, that something has become of it. A
+// hint, like WakeHub: who is told looks into the store.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <pawl/types.h>
+
+namespace pawl::base {
+
+class RunSignals {
+public:
+    // While it lives, signals of the run are kept for it.
+    class Watch {
+    public:
+        Watch(RunSignals& signals, RunId run);
+        ~Watch();
+        Watch(const Watch&) = delete;
+        Watch& operator=(const Watch&) = delete;
+        // Returns at the next signal since the last wait, or at the deadline.
+        void wait(std::chrono::steady_clock::time_point deadline);
+
+    private:
+        friend class RunSignals;
+        RunSignals& signals_;
+        const RunId run_;
+        bool signalled_ = false;  // guarded by the mutex of signals_
+    };
+    // Called for every signal of a single run, on the thread that gives it. Must not block.
+    using Observer = std::function<void(RunId)>;
+    class Observation {
+    public:
+        Observation(RunSignals& signals, Observer observer);
+        ~Observation();
+        Observation(const Observation&) = delete;
+        Observation& operator=(const Observation&) = delete;
+
+    private:
+        RunSignals& signals_;
+        std::list<Observer>::iterator place_;
+    };
+
+    void notify(RunId run);
+    void notify_all();  // something was written, nobody knows what
+    [[nodiscard]] bool watched() const { return watches_count_ > 0; }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::multimap<RunId, Watch*> watches_;
+    std::atomic<int> watches_count_ = 0;
+    std::mutex observers_mutex_;
+    std::list<Observer> observers_;
+};
+
+}  // namespace pawl::base

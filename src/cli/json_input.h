@@ -1,0 +1,13 @@
+// A JSON value given on the command line.
+#pragma once
+
+#include <optional>
+#include <pawl/types.h>
+#include <string>
+
+namespace pawl::cli {
+
+/// "-" reads standard input to its end; nothing given is null. Throws Error(invalid_payload).
+[[nodiscard]] Json json_input(const std::optional<std::string>& argument);
+
+}  // namespace pawl::cli

@@ -1,0 +1,38 @@
+// How the JSON texts of render.h are made. Only for the files that make them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <pawl/types.h>
+#include <string>
+
+#include "cli/values.h"
+
+namespace pawl::cli {
+
+using Object = nlohmann::ordered_json;
+
+// Texts from outside may hold anything; broken UTF-8 must not keep the rest from being shown.
+inline std::string dump(const Object& value) {
+    return value.dump(-1, ' ', false, Object::error_handler_t::replace);
+}
+
+inline Object or_null(const std::string& text) {
+    return text.empty() ? Object() : Object(text);
+}
+template <class Tag>
+Object or_null(Id<Tag> id) {
+    return id ? Object(id.value()) : Object();
+}
+inline Object or_null(std::optional<Duration> duration) {
+    return duration ? Object(duration->count()) : Object();
+}
+inline Object or_null(std::optional<Timestamp> time) {
+    return time ? Object(rfc3339(*time)) : Object();
+}
+template <class T>
+Object or_null(const std::optional<T>& value) {
+    return value ? Object(*value) : Object();
+}
+
+}  // namespace pawl::cli

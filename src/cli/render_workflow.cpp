@@ -1,0 +1,136 @@
+// The JSON of workflows, runs, steps and events.
+#include "cli/render.h"
+#include "cli/render_object.h"
+
+namespace pawl::cli {
+
+namespace {
+
+// Embedded byte for byte, as payloads are.
+std::string with_json(std::string object, const char* key, const std::optional<Json>& value) {
+    return with_field(std::move(object), key, value ? value->text : "null");
+}
+
+}  // namespace
+
+std::string to_json(const WorkflowInfo& workflow) {
+    return dump(Object{
+        {"queue_id", workflow.queue.value()},
+        {"name", workflow.name},
+        {"paused", workflow.paused},
+        {"max_attempts", workflow.max_attempts},
+        {"backoff_base_ms", workflow.backoff_base.count()},
+        {"backoff_cap_ms", workflow.backoff_cap.count()},
+        {"lease_ms", or_null(workflow.lease)},
+        {"run_timeout_ms", or_null(workflow.run_timeout)},
+        {"max_strikes", workflow.max_strikes},
+        {"dead_letter_workflow", or_null(workflow.dead_letter_workflow)},
+        {"audit", to_string(workflow.audit)},
+        {"created_at", rfc3339(workflow.created_at)},
+    });
+}
+
+std::string to_json(const WorkflowMetrics& metrics) {
+    return dump(Object{
+        {"workflow", metrics.workflow},
+        {"window_ms", metrics.window.count()},
+        {"succeeded", metrics.succeeded},
+        {"failed", metrics.failed},
+        {"cancelled", metrics.cancelled},
+        {"success_rate", metrics.success_rate},
+        {"failure_rate", metrics.failure_rate},
+        {"runs_per_second", metrics.runs_per_second},
+        {"average_duration_ms", or_null(metrics.average_duration)},
+        {"p50_duration_ms", or_null(metrics.p50_duration)},
+        {"p95_duration_ms", or_null(metrics.p95_duration)},
+        {"p99_duration_ms", or_null(metrics.p99_duration)},
+        {"queue_depth", metrics.queue_depth},
+        {"in_flight", metrics.in_flight},
+        {"waiting", metrics.waiting},
+        {"oldest_waiting_ms", or_null(metrics.oldest_waiting)},
+    });
+}
+
+std::string to_json(const RunInfo& run) {
+    const Object object{
+        {"id", run.id.value()},
+        {"workflow", run.workflow},
+        {"status", to_string(run.status)},
+        {"priority", run.priority},
+        {"max_attempts", or_null(run.max_attempts)},
+        {"delivery", run.delivery},
+        {"strikes", run.strikes},
+        {"attempts", run.attempts},
+        {"worker_id", or_null(run.worker)},
+        {"parent_run_id", or_null(run.parent)},
+        {"origin_run_id", or_null(run.origin)},
+        {"forked_at", or_null(run.forked_at)},
+        {"idempotency_key", or_null(run.idempotency_key)},
+        {"tags", run.tags},
+        {"last_error", or_null(run.last_error)},
+        {"visible_at", or_null(run.visible_at)},
+        {"created_at", rfc3339(run.created_at)},
+        {"updated_at", rfc3339(run.updated_at)},
+        {"started_at", or_null(run.started_at)},
+        {"paused_at", or_null(run.paused_at)},
+        {"completed_at", or_null(run.completed_at)},
+        {"deleted_at", or_null(run.deleted_at)},
+        {"deleted_reason", or_null(run.deleted_reason)},
+    };
+    auto text = with_json(dump(object), "input", run.input);
+    text = with_json(std::move(text), "output", run.output);
+    return with_json(std::move(text), "error", run.error);
+}
+
+std::string relative_json(const RunInfo& run) {
+    return dump(Object{
+        {"id", run.id.value()},
+        {"status", to_string(run.status)},
+        {"origin_run_id", or_null(run.origin)},
+        {"forked_at", or_null(run.forked_at)},
+    });
+}
+
+std::string to_json(const RunCounts& counts) {
+    return dump(Object{
+        {"queued", counts.queued},
+        {"running", counts.running},
+        {"paused", counts.paused},
+        {"success", counts.success},
+        {"error", counts.error},
+        {"cancelled", counts.cancelled},
+    });
+}
+
+std::string to_json(const StepInfo& step) {
+    const Object object{
+        {"id", step.id},
+        {"position", step.position},
+        {"status", to_string(step.status)},
+        {"attempt", step.attempt},
+        {"delivery", step.delivery},
+        {"worker_id", or_null(step.worker)},
+        {"pause_message", or_null(step.pause_message)},
+        {"pause_condition", or_null(step.pause_condition)},
+        {"wake_at", or_null(step.wake_at)},
+        {"started_at", or_null(step.started_at)},
+        {"completed_at", or_null(step.completed_at)},
+    };
+    auto text = with_json(dump(object), "input", step.input);
+    text = with_json(std::move(text), "output", step.output);
+    return with_json(std::move(text), "error", step.error);
+}
+
+std::string to_json(const RunEvent& event) {
+    const Object object{
+        {"id", event.id},
+        {"run_id", event.run.value()},
+        {"kind", event.kind},
+        {"worker_id", or_null(event.worker)},
+        {"delivery", event.delivery},
+        {"at", rfc3339(event.at)},
+    };
+    return with_json(dump(object), "data", event.data);
+}
+
+}  // namespace pawl::cli

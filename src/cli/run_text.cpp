@@ -1,0 +1,223 @@
+#include "cli/run_text.h"
+
+#include <fmt/format.h>
+
+#include "cli/render.h"
+#include "cli/table.h"
+#include "cli/values.h"
+
+namespace pawl::cli {
+
+namespace {
+
+Duration between(Timestamp start, Timestamp end) {
+    return std::chrono::floor<Duration>(end - start);
+}
+
+std::string or_dash(std::string text) {
+    return text.empty() ? "-" : std::move(text);
+}
+std::string or_dash(RunId id) {
+    return id ? std::to_string(id.value()) : "-";
+}
+
+// The lines of `run show`; what says nothing is left out.
+class Lines {
+public:
+    void add(const char* name, const std::string& value) {
+        if (!value.empty()) text_ += fmt::format("{:<13}{}\n", name, printable(value));
+    }
+    void add(const char* name, const std::optional<Timestamp>& time) {
+        if (time) add(name, rfc3339(*time));
+    }
+    void add(const char* name, const std::optional<Json>& json) {
+        if (json) add(name, json->text);
+    }
+    void add(const char* name, RunId id) {
+        if (id) add(name, std::to_string(id.value()));
+    }
+    [[nodiscard]] const std::string& text() const { return text_; }
+
+private:
+    std::string text_;
+};
+
+std::string deliveries(const RunInfo& run) {
+    auto text = std::to_string(run.delivery);
+    if (run.strikes > 1) text += fmt::format(", {} strikes", run.strikes);
+    if (run.attempts > 0) text += fmt::format(", {} failed attempts", run.attempts);
+    return text;
+}
+
+std::string fields(const RunInfo& run, WorkerNames& workers) {
+    Lines lines;
+    lines.add("run", run.id);
+    lines.add("workflow", run.workflow);
+    lines.add("status", std::string(to_string(run.status)));
+    lines.add("priority", std::to_string(run.priority));
+    lines.add("delivery", deliveries(run));
+    if (run.max_attempts) lines.add("max attempts", std::to_string(*run.max_attempts));
+    if (run.worker) lines.add("worker", workers.of(run.worker));
+    lines.add("parent", run.parent);
+    lines.add("origin", run.origin);
+    lines.add("forked at", run.forked_at);
+    lines.add("key", run.idempotency_key.value_or(""));
+    lines.add("tags", fmt::format("{}", fmt::join(run.tags, " ")));
+    lines.add("created", run.created_at);
+    lines.add("started", run.started_at);
+    lines.add("updated", run.updated_at);
+    lines.add("paused", run.paused_at);
+    lines.add("visible at", run.visible_at);
+    lines.add("completed", run.completed_at);
+    lines.add("deleted", run.deleted_at);
+    lines.add("because", run.deleted_reason);
+    lines.add("last error", run.last_error);
+    lines.add("input", run.input.text);
+    lines.add("output", run.output);
+    lines.add("error", run.error);
+    return lines.text();
+}
+
+std::string event_table(const std::vector<RunEvent>& events, WorkerNames& workers) {
+    Table table({{"AT"}, {"EVENT"}, {"DELIVERY", Align::right}, {"WORKER"}, {"DATA"}});
+    for (const auto& event : events) {
+        table.add(
+            {rfc3339_seconds(event.at),
+             event.kind,
+             std::to_string(event.delivery),
+             workers.of(event.worker),
+             event.data.text}
+        );
+    }
+    return table.text(terminal_width());
+}
+
+std::string lineage_table(const RunInfo& run, const std::vector<RunInfo>& lineage) {
+    Table table({{"RUN", Align::right}, {"STATUS"}, {"MADE"}, {"CREATED"}, {""}});
+    for (const auto& relative : lineage) {
+        const auto made = relative.forked_at.empty() ? "retry of" : "fork of";
+        const auto where = relative.forked_at.empty() ? "" : " at " + relative.forked_at;
+        table.add(
+            {std::to_string(relative.id.value()),
+             std::string(to_string(relative.status)),
+             relative.origin ? fmt::format("{} {}{}", made, relative.origin.value(), where) : "-",
+             rfc3339_seconds(relative.created_at),
+             relative.id == run.id ? "this one" : ""}
+        );
+    }
+    return table.text(terminal_width());
+}
+
+// What a step gave, or what it waits for.
+std::string result(const StepInfo& step) {
+    if (step.wake_at && !step.completed_at) return "until " + rfc3339_seconds(*step.wake_at);
+    if (step.status == StepStatus::paused) return or_dash(step.pause_message);
+    if (step.output) return step.output->text;
+    return step.error ? step.error->text : "-";
+}
+
+std::string remark(const RunInfo& run) {
+    if (run.deleted_at) return "deleted: " + run.deleted_reason;
+    return or_dash(run.last_error);
+}
+
+}  // namespace
+
+std::string took(const std::optional<Timestamp>& start, const std::optional<Timestamp>& end) {
+    return start && end ? short_duration(between(*start, *end)) : "-";
+}
+
+std::string in_words(const RunCounts& counts) {
+    return fmt::format(
+        "{} queued, {} running, {} paused, {} succeeded, {} failed, {} cancelled",
+        counts.queued,
+        counts.running,
+        counts.paused,
+        counts.success,
+        counts.error,
+        counts.cancelled
+    );
+}
+
+std::string run_table(const std::vector<RunInfo>& runs) {
+    Table table(
+        {{"ID", Align::right},
+         {"WORKFLOW"},
+         {"STATUS"},
+         {"CREATED"},
+         {"TOOK", Align::right},
+         {"DELIVERY", Align::right},
+         {"ORIGIN", Align::right},
+         {"TAGS"},
+         {"REMARK"}}
+    );
+    for (const auto& run : runs) {
+        table.add(
+            {std::to_string(run.id.value()),
+             run.workflow,
+             std::string(to_string(run.status)),
+             rfc3339_seconds(run.created_at),
+             took(run.started_at, run.completed_at),
+             std::to_string(run.delivery),
+             or_dash(run.origin),
+             or_dash(fmt::format("{}", fmt::join(run.tags, " "))),
+             remark(run)}
+        );
+    }
+    return table.text(terminal_width());
+}
+
+std::string step_table(
+    const RunInfo& run, const std::vector<StepInfo>& steps, WorkerNames& workers
+) {
+    const auto run_start = run.started_at.value_or(run.created_at);
+    Table table(
+        {{"#", Align::right},
+         {"STEP"},
+         {"STATUS"},
+         {"ATTEMPT", Align::right},
+         {"DELIVERY", Align::right},
+         {"WORKER"},
+         {"STARTED", Align::right},
+         {"TOOK", Align::right},
+         {"RESULT"}}
+    );
+    for (const auto& step : steps) {
+        const auto started =
+            step.started_at ? short_duration(between(run_start, *step.started_at)) : "-";
+        table.add(
+            {std::to_string(step.position),
+             step.id,
+             std::string(to_string(step.status)),
+             std::to_string(step.attempt),
+             step.delivery == 0 ? "taken over" : std::to_string(step.delivery),
+             workers.of(step.worker),
+             started.starts_with('-') ? started : "+" + started,
+             took(step.started_at, step.completed_at),
+             result(step)}
+        );
+    }
+    return table.text(terminal_width());
+}
+
+RunStory look_up(const Store& store, RunId id) {
+    return {store.get_run(id), store.steps(id), store.events(id), store.lineage(id)};
+}
+
+std::string RunStory::as_text(WorkerNames& workers) const {
+    auto text = fields(run, workers);
+    if (!steps.empty()) text += "\n" + step_table(run, steps, workers);
+    if (!events.empty()) text += "\n" + event_table(events, workers);
+    if (lineage.size() > 1) text += "\n" + lineage_table(run, lineage);
+    return text;
+}
+
+std::string RunStory::as_json() const {
+    auto text = with_field(to_json(run), "steps", json_array_of(steps));
+    text = with_field(std::move(text), "events", json_array_of(events));
+    std::vector<std::string> relatives;
+    for (const auto& relative : lineage) relatives.push_back(relative_json(relative));
+    return with_field(std::move(text), "lineage", json_array(relatives));
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,87 @@
+#include "model/run_error.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <pawl/error.h>
+#include <typeinfo>
+
+#include "model/check.h"
+
+namespace pawl::model {
+
+namespace {
+
+std::string type_name(const std::exception& error) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> name(
+        abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &status), &std::free
+    );
+    return status == 0 ? name.get() : typeid(error).name();
+}
+
+bool is_permanent(ErrorCode code) {
+    return code == ErrorCode::serialization_error || code == ErrorCode::context_misuse ||
+           code == ErrorCode::payload_too_large || code == ErrorCode::invalid_payload ||
+           code == ErrorCode::invalid_argument;
+}
+
+}  // namespace
+
+Json to_json(const RunError& error) {
+    nlohmann::ordered_json json;
+    json["type"] = error.type;
+    json["message"] = storable_text(error.message);
+    if (!error.step.empty()) json["step"] = error.step;
+    if (error.attempt > 0) json["attempt"] = error.attempt;
+    return Json{json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+}
+
+RunError to_run_error(const Json& json) {
+    const auto parsed = nlohmann::json::parse(json.text, nullptr, false);
+    if (!parsed.is_object()) return {"unknown", json.text, {}, 0};
+    const auto text = [&](const char* key) {
+        const auto at = parsed.find(key);
+        return at != parsed.end() && at->is_string() ? at->get<std::string>() : std::string();
+    };
+    const auto attempt = parsed.find("attempt");
+    return {
+        text("type"),
+        text("message"),
+        text("step"),
+        attempt != parsed.end() && attempt->is_number_integer() ? attempt->get<int>() : 0};
+}
+
+std::string readable(const RunError& error) {
+    if (error.step.empty()) return fmt::format("{}: {}", error.type, error.message);
+    return fmt::format(
+        "step '{}' failed in attempt {}: {} ({})",
+        error.step,
+        error.attempt,
+        error.message,
+        error.type
+    );
+}
+
+Thrown describe(const std::exception_ptr& thrown) {
+    using Kind = Thrown::Kind;
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const PauseError& error) {
+        return {Kind::pause, "pause", error.what(), error.check_after(), error.condition()};
+    } catch (const PermanentError& error) {
+        return {Kind::permanent, "permanent", error.what(), {}, {}};
+    } catch (const TransientError& error) {
+        return {Kind::transient, "transient", error.what(), error.retry_after(), {}};
+    } catch (const Error& error) {
+        const Kind kind = is_permanent(error.code()) ? Kind::permanent : Kind::transient;
+        return {kind, std::string(to_string(error.code())), error.what(), {}, {}};
+    } catch (const std::exception& error) {
+        return {Kind::transient, type_name(error), error.what(), {}, {}};
+    } catch (...) {
+        return {Kind::transient, "unknown", "an exception that is no std::exception", {}, {}};
+    }
+}
+
+}  // namespace pawl::model

@@ -1,0 +1,128 @@
+#include "postgres/claim_rows.h"
+
+#include <algorithm>
+
+#include "model/names.h"
+
+namespace pawl::postgres {
+
+namespace {
+
+enum ClaimColumn {
+    col_message,
+    col_queue,
+    col_priority,
+    col_delivery,
+    col_strikes,
+    col_attempts,
+    col_enqueued_at,
+    col_visible_at,
+    col_last_error,
+    col_payload,
+    col_now,
+    col_next_due,
+    col_looked,
+    col_last_queue,
+    col_more,
+    // Of claim_runs() only.
+    col_is_run,
+    col_max_attempts,
+    col_started_at,
+    col_steps_loaded,
+    col_step_ids,
+    col_step_positions,
+    col_step_statuses,
+    col_step_attempts,
+    col_step_outputs,
+    col_step_errors,
+    col_step_wake_ats
+};
+
+Message read_message(const Rows& rows, int row, WorkerId worker) {
+    Message message;
+    message.id = MessageId(rows.int8(row, col_message));
+    message.priority = rows.int4(row, col_priority);
+    message.delivery = rows.int4(row, col_delivery);
+    message.strikes = rows.int4(row, col_strikes);
+    message.attempts = rows.int4(row, col_attempts);
+    message.state = MessageState::leased;
+    message.enqueued_at = rows.time(row, col_enqueued_at);
+    message.visible_at = rows.time(row, col_visible_at);
+    message.worker = worker;
+    message.last_error = rows.string(row, col_last_error);
+    message.payload.text = rows.text(row, col_payload);
+    return message;
+}
+
+std::vector<store::RecordedStep> read_steps(const Rows& rows, int row) {
+    const auto ids = rows.text_array(row, col_step_ids);
+    if (ids.empty()) return {};
+    const auto positions = rows.int4_array(row, col_step_positions);
+    const auto statuses = rows.text_array(row, col_step_statuses);
+    const auto attempts = rows.int4_array(row, col_step_attempts);
+    const auto outputs = rows.text_array(row, col_step_outputs);
+    const auto errors = rows.text_array(row, col_step_errors);
+    const auto wake_ats = rows.time_array(row, col_step_wake_ats);
+    std::vector<store::RecordedStep> steps(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        store::RecordedStep& step = steps[i];
+        step.id = ids[i];
+        step.position = positions[i];
+        step.status = to_step_status(statuses[i]);
+        step.attempt = attempts[i];
+        if (step.status == StepStatus::success) step.output = outputs[i];
+        if (step.status == StepStatus::error) step.error = errors[i];
+        step.wake_at = wake_ats[i];
+    }
+    return steps;
+}
+
+std::optional<store::ClaimedRun> read_run(const Rows& rows, int row) {
+    if (!rows.boolean(row, col_is_run)) return std::nullopt;
+    store::ClaimedRun run;
+    if (!rows.is_null(row, col_max_attempts)) run.max_attempts = rows.int4(row, col_max_attempts);
+    run.started_at = rows.time(row, col_started_at);
+    run.steps_loaded = rows.boolean(row, col_steps_loaded);
+    run.steps = read_steps(rows, row);
+    return run;
+}
+
+// By priority, then arrival.
+std::vector<int> order_of(const Rows& rows, int count) {
+    std::vector<int> order(static_cast<std::size_t>(count));
+    for (int row = 0; row < count; ++row) order[static_cast<std::size_t>(row)] = row;
+    std::ranges::sort(order, [&](int a, int b) {
+        const int left = rows.int4(a, col_priority);
+        const int right = rows.int4(b, col_priority);
+        return left != right ? left > right : rows.int8(a, col_message) < rows.int8(b, col_message);
+    });
+    return order;
+}
+
+}  // namespace
+
+ReadClaim read_claim(const Rows& rows, const store::ClaimRequest& request) {
+    ReadClaim read;
+    store::Claim& claim = read.claim;
+    const int tail = rows.size() - 1;
+    const auto order = order_of(rows, tail);
+    claim.messages.reserve(order.size());
+    claim.queues.reserve(order.size());
+    for (const int row : order) {
+        claim.messages.push_back(read_message(rows, row, request.worker));
+        claim.queues.emplace_back(rows.int8(row, col_queue));
+        if (request.with_runs) claim.runs.push_back(read_run(rows, row));
+    }
+    claim.now = rows.time(tail, col_now);
+    claim.next_due = rows.optional_time(tail, col_next_due);
+    claim.after = QueueId(rows.id(tail, col_last_queue));
+    claim.more = rows.boolean(tail, col_more);
+    read.looked = rows.boolean(tail, col_looked);
+    return read;
+}
+
+StepStatus to_step_status(std::string_view name) {
+    return model::value_of(model::step_statuses, name).value_or(StepStatus::error);
+}
+
+}  // namespace pawl::postgres

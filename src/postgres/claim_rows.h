@@ -1,0 +1,17 @@
+// Reads what the functions claim() and claim_runs() return.
+#pragma once
+
+#include "postgres/rows.h"
+#include "store/batch.h"
+
+namespace pawl::postgres {
+
+struct ReadClaim {
+    store::Claim claim;
+    bool looked = false;  // for due rows
+};
+[[nodiscard]] ReadClaim read_claim(const Rows& rows, const store::ClaimRequest& request);
+
+[[nodiscard]] StepStatus to_step_status(std::string_view name);
+
+}  // namespace pawl::postgres

@@ -1,0 +1,33 @@
+// Writes of runs, as the parameters of their statements. `places` are the indexes of the writes
+// meant.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "postgres/params.h"
+#include "store/batch.h"
+
+namespace pawl::postgres {
+
+using Places = std::vector<std::size_t>;
+
+// By run: that is what costs the server least.
+void order_by_run(std::span<const store::Write> writes, Places& places);
+// The same for checkpoints, in parts that can be written one after the other: of two for one step
+// the first counts, and a statement cannot write a row twice. RUNNING comes first.
+[[nodiscard]] std::vector<Places> order_checkpoints(
+    std::span<const store::Write> writes, const Places& places
+);
+
+[[nodiscard]] Params checkpoint_params(
+    std::span<const store::Write> writes, const Places& places, store::Attempt attempt
+);
+[[nodiscard]] Params suspend_params(
+    std::span<const store::Write> writes, const Places& places, store::Attempt attempt
+);
+[[nodiscard]] Params finish_params(
+    std::span<const store::Write> writes, const Places& places, store::Attempt attempt
+);
+
+}  // namespace pawl::postgres

@@ -1,0 +1,226 @@
+// Look-ups of runs, and what people do to them.
+#include "generated/postgres_sql.h"
+#include "model/names.h"
+#include "model/run_error.h"
+#include "postgres/claim_rows.h"
+#include "postgres/postgres_store.h"
+
+namespace pawl::postgres {
+
+namespace {
+
+Params one_run(RunId run) {
+    Params params;
+    params.int8(run.value());
+    return params;
+}
+
+Params run_and_text(RunId run, const std::string& text) {
+    Params params;
+    params.int8(run.value()).text(text);
+    return params;
+}
+
+Params& add_text(Params& params, const std::optional<std::string>& text) {
+    return text ? params.text(*text) : params.null();
+}
+
+Params filter_params(const RunFilter& filter) {
+    Params params;
+    add_text(params, filter.workflow);
+    if (filter.status) {
+        params.text(to_string(*filter.status));
+    } else {
+        params.null();
+    }
+    params.optional(filter.created_from, &Params::time);
+    params.optional(filter.created_before, &Params::time);
+    add_text(params, filter.tag);
+    add_text(params, filter.idempotency_key).boolean(filter.include_deleted);
+    return params;
+}
+
+RunStatus to_run_status(std::string_view name) {
+    return model::value_of(model::run_statuses, name).value_or(RunStatus::error);
+}
+
+std::optional<Json> optional_json(const Rows& rows, int row, int column) {
+    if (rows.is_null(row, column)) return std::nullopt;
+    return Json{rows.string(row, column)};
+}
+
+std::vector<RunInfo> read_runs(const Rows& rows) {
+    std::vector<RunInfo> runs;
+    for (int i = 0; i < rows.size(); ++i) {
+        RunInfo& run = runs.emplace_back();
+        run.id = RunId(rows.int8(i, 0));
+        run.workflow = rows.text(i, 1);
+        run.status = to_run_status(rows.text(i, 2));
+        run.priority = rows.int4(i, 3);
+        if (!rows.is_null(i, 4)) run.max_attempts = rows.int4(i, 4);
+        run.delivery = rows.int4(i, 5);
+        run.strikes = rows.int4(i, 6);
+        run.attempts = rows.int4(i, 7);
+        run.worker = WorkerId(rows.id(i, 8));
+        run.parent = RunId(rows.id(i, 9));
+        run.origin = RunId(rows.id(i, 10));
+        run.forked_at = rows.text(i, 11);
+        if (!rows.is_null(i, 12)) run.idempotency_key = rows.string(i, 12);
+        for (const auto tag : rows.text_array(i, 13)) run.tags.emplace_back(tag);
+        run.input.text = rows.text(i, 14);
+        run.output = optional_json(rows, i, 15);
+        run.error = optional_json(rows, i, 16);
+        run.last_error =
+            run.error ? model::readable(model::to_run_error(*run.error)) : rows.string(i, 17);
+        run.visible_at = rows.optional_time(i, 18);
+        run.created_at = rows.time(i, 19);
+        run.updated_at = rows.time(i, 20);
+        run.started_at = rows.optional_time(i, 21);
+        run.paused_at = rows.optional_time(i, 22);
+        run.completed_at = rows.optional_time(i, 23);
+        run.deleted_at = rows.optional_time(i, 24);
+        run.deleted_reason = rows.text(i, 25);
+    }
+    return runs;
+}
+
+std::int64_t& count_of(RunCounts& counts, RunStatus status) {
+    switch (status) {
+        case RunStatus::queued:
+            return counts.queued;
+        case RunStatus::running:
+            return counts.running;
+        case RunStatus::paused:
+            return counts.paused;
+        case RunStatus::success:
+            return counts.success;
+        case RunStatus::error:
+            break;
+        case RunStatus::cancelled:
+            return counts.cancelled;
+    }
+    return counts.error;
+}
+
+}  // namespace
+
+std::optional<RunInfo> PostgresStore::find_run(RunId run) {
+    auto found = read_runs(call(sql::get_run, one_run(run), Access::read));
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::vector<RunInfo> PostgresStore::list_runs(const RunFilter& filter, const RunPage& page) {
+    Params params = filter_params(filter);
+    if (page.before) {
+        params.int8(page.before.value());
+    } else {
+        params.null();
+    }
+    params.int4(page.limit);
+    return read_runs(call(sql::list_runs, params, Access::read));
+}
+
+RunCounts PostgresStore::count_runs(const RunFilter& filter) {
+    const Rows rows = call(sql::count_runs, filter_params(filter), Access::read);
+    RunCounts counts;
+    for (int i = 0; i < rows.size(); ++i)
+        count_of(counts, to_run_status(rows.text(i, 0))) = rows.int8(i, 1);
+    return counts;
+}
+
+std::vector<StepInfo> PostgresStore::steps(RunId run) {
+    const Rows rows = call(sql::list_steps, one_run(run), Access::read);
+    std::vector<StepInfo> steps;
+    for (int i = 0; i < rows.size(); ++i) {
+        StepInfo& step = steps.emplace_back();
+        step.id = rows.text(i, 0);
+        step.position = rows.int4(i, 1);
+        step.status = to_step_status(rows.text(i, 2));
+        step.attempt = rows.int4(i, 3);
+        step.delivery = rows.int4(i, 4);
+        step.worker = WorkerId(rows.id(i, 5));
+        step.input = optional_json(rows, i, 6);
+        step.output = optional_json(rows, i, 7);
+        step.error = optional_json(rows, i, 8);
+        step.pause_message = rows.text(i, 9);
+        step.pause_condition = rows.text(i, 10);
+        step.wake_at = rows.optional_time(i, 11);
+        step.started_at = rows.optional_time(i, 12);
+        step.completed_at = rows.optional_time(i, 13);
+    }
+    return steps;
+}
+
+std::vector<store::RecordedStep> PostgresStore::recorded_steps(RunId run) {
+    std::vector<store::RecordedStep> recorded;
+    for (StepInfo& info : steps(run)) {
+        if (info.status == StepStatus::cancelled) continue;
+        store::RecordedStep& step = recorded.emplace_back();
+        step.id = std::move(info.id);
+        step.position = info.position;
+        step.status = info.status;
+        step.attempt = info.attempt;
+        if (info.status == StepStatus::success && info.output) step.output = info.output->text;
+        if (info.status == StepStatus::error && info.error) step.error = info.error->text;
+        step.wake_at = info.wake_at;
+    }
+    return recorded;
+}
+
+std::vector<RunEvent> PostgresStore::events(RunId run) {
+    const Rows rows = call(sql::list_events, one_run(run), Access::read);
+    std::vector<RunEvent> events;
+    for (int i = 0; i < rows.size(); ++i) {
+        RunEvent& event = events.emplace_back();
+        event.id = rows.int8(i, 0);
+        event.run = RunId(rows.int8(i, 1));
+        event.kind = rows.text(i, 2);
+        event.data.text = rows.text(i, 3);
+        event.worker = WorkerId(rows.id(i, 4));
+        event.delivery = rows.int4(i, 5);
+        event.at = rows.time(i, 6);
+    }
+    return events;
+}
+
+std::vector<RunInfo> PostgresStore::lineage(RunId run) {
+    return read_runs(call(sql::lineage, one_run(run), Access::read));
+}
+
+// The functions themselves notify the other processes; this one is told here.
+void PostgresStore::resume(RunId run, const std::string& step, const Json& data) {
+    Params params = run_and_text(run, step);
+    params.text(data.text);
+    call(sql::resume, params, Access::write);
+    hub_.notify_all();
+}
+
+void PostgresStore::cancel(RunId run, const std::string& reason) {
+    call(sql::cancel, run_and_text(run, reason), Access::write);
+    signals_.notify(run);
+}
+
+void PostgresStore::wake(RunId run) {
+    call(sql::wake, one_run(run), Access::read);  // harmless to repeat
+    hub_.notify_all();
+}
+
+RunId PostgresStore::retry(RunId run) {
+    const RunId made(call(sql::retry, one_run(run), Access::write).int8(0, 0));
+    hub_.notify_all();
+    return made;
+}
+
+RunId PostgresStore::fork(RunId run, const std::string& from_step) {
+    const RunId made(call(sql::fork, run_and_text(run, from_step), Access::write).int8(0, 0));
+    hub_.notify_all();
+    return made;
+}
+
+void PostgresStore::delete_run(RunId run, const std::string& reason) {
+    call(sql::delete_run, run_and_text(run, reason), Access::write);
+    signals_.notify(run);
+}
+
+}  // namespace pawl::postgres

@@ -1,0 +1,125 @@
+#include "generated/postgres_sql.h"
+#include "model/names.h"
+#include "postgres/postgres_store.h"
+
+namespace pawl::postgres {
+
+namespace {
+
+Params one_text(std::string_view value) {
+    Params params;
+    params.text(value);
+    return params;
+}
+
+std::optional<Duration> optional_duration(const Rows& rows, int row, int column) {
+    if (rows.is_null(row, column)) return std::nullopt;
+    return Duration(rows.int8(row, column));
+}
+
+std::vector<WorkflowInfo> read_workflows(const Rows& rows) {
+    std::vector<WorkflowInfo> workflows;
+    for (int i = 0; i < rows.size(); ++i) {
+        WorkflowInfo workflow;
+        workflow.queue = QueueId(rows.int8(i, 0));
+        workflow.name = rows.text(i, 1);
+        workflow.paused = rows.boolean(i, 2);
+        workflow.max_attempts = rows.int4(i, 3);
+        workflow.backoff_base = Duration(rows.int8(i, 4));
+        workflow.backoff_cap = Duration(rows.int8(i, 5));
+        workflow.lease = optional_duration(rows, i, 6);
+        workflow.run_timeout = optional_duration(rows, i, 7);
+        workflow.max_strikes = rows.int4(i, 8);
+        workflow.dead_letter_workflow = rows.text(i, 9);
+        workflow.audit =
+            model::value_of(model::audit_levels, rows.text(i, 10)).value_or(AuditLevel::exceptions);
+        workflow.created_at = rows.time(i, 11);
+        workflows.push_back(std::move(workflow));
+    }
+    return workflows;
+}
+
+void derive_rates(WorkflowMetrics& metrics) {
+    const auto decided = static_cast<double>(metrics.succeeded + metrics.failed);
+    if (decided > 0) {
+        metrics.success_rate = static_cast<double>(metrics.succeeded) / decided;
+        metrics.failure_rate = static_cast<double>(metrics.failed) / decided;
+    }
+    const double seconds = std::chrono::duration<double>(metrics.window).count();
+    if (seconds > 0)
+        metrics.runs_per_second = (decided + static_cast<double>(metrics.cancelled)) / seconds;
+}
+
+}  // namespace
+
+void PostgresStore::create_workflow(const std::string& name, const WorkflowOptions& options) {
+    Params params;
+    params.text(name).optional(options.max_attempts, &Params::int4);
+    params.milliseconds(options.backoff_base).milliseconds(options.backoff_cap);
+    params.milliseconds(options.lease).milliseconds(options.run_timeout);
+    params.optional(options.max_strikes, &Params::int4);
+    if (options.dead_letter_workflow) {
+        params.text(*options.dead_letter_workflow);
+    } else {
+        params.null();
+    }
+    if (options.audit) {
+        params.text(to_string(*options.audit));
+    } else {
+        params.null();
+    }
+    call(sql::create_workflow, params, Access::read);  // idempotent: a lost answer leaves no doubt
+}
+
+void PostgresStore::delete_workflow(const std::string& name) {
+    call(sql::delete_workflow, one_text(name), Access::write);
+}
+
+std::vector<WorkflowInfo> PostgresStore::workflows(const std::optional<std::string>& only) {
+    Params params;
+    if (only) {
+        params.text(*only);
+    } else {
+        params.null();
+    }
+    return read_workflows(call(sql::list_workflows, params, Access::read));
+}
+
+WorkflowMetrics PostgresStore::workflow_metrics(const std::string& name, Duration window) {
+    Params params;
+    params.text(name).int8(window.count());
+    const Rows rows = call(sql::workflow_metrics, params, Access::read);
+    WorkflowMetrics metrics;
+    metrics.workflow = name;
+    metrics.window = window;
+    metrics.succeeded = rows.int8(0, 0);
+    metrics.failed = rows.int8(0, 1);
+    metrics.cancelled = rows.int8(0, 2);
+    derive_rates(metrics);
+    metrics.average_duration = optional_duration(rows, 0, 3);
+    metrics.p50_duration = optional_duration(rows, 0, 4);
+    metrics.p95_duration = optional_duration(rows, 0, 5);
+    metrics.p99_duration = optional_duration(rows, 0, 6);
+    metrics.queue_depth = rows.int8(0, 7);
+    metrics.in_flight = rows.int8(0, 8);
+    metrics.waiting = rows.int8(0, 9);
+    metrics.oldest_waiting = optional_duration(rows, 0, 10);
+    return metrics;
+}
+
+bool PostgresStore::has_live_handler(const std::string& workflow) {
+    return call(sql::has_live_handler, one_text(workflow), Access::read).boolean(0, 0);
+}
+
+std::vector<RunId> PostgresStore::fail_unhandled(std::span<const std::string> prefixes) {
+    Params params;
+    params.text_array(prefixes);
+    // Access::read: what a lost answer leaves undone, or done, the next call finds out.
+    std::vector<RunId> failed;
+    for (const auto run : call(sql::fail_unhandled, params, Access::read).int8_array(0, 0))
+        failed.emplace_back(run);
+    for (const RunId run : failed) signals_.notify(run);
+    return failed;
+}
+
+}  // namespace pawl::postgres

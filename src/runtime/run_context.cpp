@@ -1,0 +1,498 @@
+#include "runtime/run_context.h"
+
+#include <algorithm>
+#include <exception>
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "model/check.h"
+#include "model/check_run.h"
+#include "model/retry.h"
+#include "runtime/run_writes.h"
+
+namespace pawl::runtime {
+
+using model::Thrown;
+using store::RecordedStep;
+using store::StepRecord;
+using store::Write;
+using store::WriteKind;
+using store::WriteOutcome;
+using store::WriteStatus;
+
+namespace {
+
+constexpr Duration mark_running_after = 1s;
+// How long a body may go on after its time was over, before that is reported without it.
+constexpr Duration timeout_grace = 2s;
+// No step is started when the lease ends within this time: its result might come too late.
+constexpr Duration lease_margin = 50ms;
+
+constexpr std::string_view step_output = "the step's output";
+
+std::chrono::microseconds since(RunContext::Clock::time_point start) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(RunContext::Clock::now() - start);
+}
+
+[[noreturn]] void misuse(const std::string& what) {
+    throw Error(ErrorCode::context_misuse, what);
+}
+
+[[noreturn]] void throw_step_error(const std::string& id, const std::string& error) {
+    const model::RunError stored = model::to_run_error(Json{error});
+    throw StepError(id, model::readable(stored), Json{error});
+}
+
+model::RunError step_error(const StepRecord& record, const Thrown& why) {
+    return {why.type, why.message, record.id, record.attempt};
+}
+
+}  // namespace
+
+RunContext::RunContext(Executing& executing, Committer& committer, store::Backend& backend)
+    : executing_(executing),
+      committer_(committer),
+      backend_(backend),
+      owner_(std::this_thread::get_id()),
+      uncaught_(std::uncaught_exceptions()),
+      log_(std::move(executing.run->steps)) {
+    if (const auto& timeout = executing.workflow->run_timeout) {
+        const auto left = executing.run->started_at + *timeout - executing.claimed_at;
+        deadline_ = executing.claimed_at_steady + left;
+    }
+}
+
+// --- the way in and the ways out ---
+
+void RunContext::check_caller() const {
+    if (std::this_thread::get_id() != owner_)
+        misuse(
+            "a Context belongs to the thread that runs the workflow's function: gather results "
+            "there and record them from it"
+        );
+    if (std::uncaught_exceptions() > uncaught_)
+        misuse("a Context cannot be used while an exception unwinds the stack (from a destructor?)"
+        );
+}
+
+void RunContext::enter() {
+    check_caller();
+    if (in_body_)
+        misuse(
+            "a step's body cannot use steps, pauses or sleeps itself: call them from the "
+            "workflow's function"
+        );
+    if (end() != End::none) throw Unwinding{};
+    if (cancelled() || executing_.lease_ends_at.load() - lease_margin <= Clock::now())
+        unwind(End::lost);
+    if (deadline_ && *deadline_ <= Clock::now()) unwind(End::timed_out);
+    if (executing_.stop.stop_requested()) unwind(End::lost);
+}
+
+RunContext::End RunContext::end() const {
+    const std::lock_guard lock(mutex_);
+    return end_;
+}
+
+void RunContext::unwind(End end) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (end_ == End::none) end_ = end;
+    }
+    throw Unwinding{};
+}
+
+void RunContext::suspend(Write write) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (end_ == End::none) {
+            end_ = End::suspended;
+            suspension_ = std::move(write);
+        }
+    }
+    throw Unwinding{};
+}
+
+Write RunContext::suspension() {
+    const std::lock_guard lock(mutex_);
+    return std::move(*suspension_);
+}
+
+int RunContext::max_attempts() const {
+    return executing_.run->max_attempts.value_or(executing_.workflow->max_attempts);
+}
+
+int RunContext::failed_attempts() const {
+    return progressed_ ? 1 : executing_.messages.front().attempts + 1;
+}
+
+Duration RunContext::backoff(int failures) const {
+    return model::backoff(
+        failures,
+        executing_.workflow->backoff_base,
+        executing_.workflow->backoff_cap,
+        base::random_fraction()
+    );
+}
+
+Write RunContext::suspend_write(RunStatus status, Duration delay) const {
+    Write write = store::settle_write(
+        WriteKind::suspend, executing_.messages.front().lease(), std::max(delay, Duration::zero())
+    );
+    write.status = status;
+    write.attempts = progressed_ ? 0 : executing_.messages.front().attempts;
+    return write;
+}
+
+// --- steps ---
+
+Json RunContext::step(const std::string& name, const StepOptions& options, Context::Body body) {
+    enter();
+    model::check_step_options(name, options, backend_.options().max_payload_bytes);
+    const std::string id = log_.next_id(name);
+    if (auto result = replayed(id)) return std::move(*result);
+    return execute(id, options, body);
+}
+
+std::pair<std::string, std::optional<Json>> RunContext::acquire(const std::string& name) {
+    enter();
+    std::string id = log_.next_id(name);
+    auto result = replayed(id);
+    if (!result) acquired_.insert_or_assign(id, Acquired{new_record(id), Clock::now()});
+    return {std::move(id), std::move(result)};
+}
+
+StepRecord RunContext::take_acquired(const std::string& id) {
+    enter();
+    auto taken = acquired_.extract(id);
+    if (taken.empty()) misuse(fmt::format("step '{}' has its result already", id));
+    taken.mapped().record.elapsed = since(taken.mapped().started_at);
+    return std::move(taken.mapped().record);
+}
+
+void RunContext::succeed(const std::string& id, const Json& output) {
+    model::check_output(step_output, output.text, backend_.options().max_payload_bytes);
+    StepRecord record = take_acquired(id);
+    record.output = output.text;
+    commit_step(std::move(record));
+}
+
+void RunContext::fail(const std::string& id, const std::string& message) {
+    fail_step(take_acquired(id), {}, {Thrown::Kind::permanent, "permanent", message, {}, {}});
+}
+
+std::optional<Json> RunContext::replayed(const std::string& id) const {
+    const RecordedStep* step = log_.find(id);
+    if (step == nullptr || !has_result(step->status)) return std::nullopt;
+    if (step->status == StepStatus::error) throw_step_error(id, step->error);
+    return Json{step->output.empty() ? std::string("null") : step->output};
+}
+
+StepRecord RunContext::new_record(const std::string& id) {
+    StepRecord record;
+    record.id = id;
+    record.position = log_.position(id);
+    const RecordedStep* before = log_.find(id);
+    record.attempt = before == nullptr ? 1 : failures(*before) + 1;
+    return record;
+}
+
+void RunContext::begin(StepRecord record, const StepOptions& options) {
+    if (options.input) record.input = options.input->text;
+    Current current;
+    current.record = std::move(record);
+    current.options = &options;
+    current.started_at = Clock::now();
+    if (options.timeout) current.stop.emplace();
+    const std::lock_guard lock(mutex_);
+    current_ = std::move(current);
+}
+
+// Throws Unwinding where the watchdog has reported the step meanwhile.
+RunContext::Current RunContext::finish_body() {
+    const std::lock_guard lock(mutex_);
+    if (end_ != End::none || !current_) throw Unwinding{};
+    Current current = std::move(*current_);
+    current_.reset();
+    current.record.elapsed = since(current.started_at);
+    return current;
+}
+
+Json RunContext::execute(const std::string& id, const StepOptions& options, Context::Body body) {
+    begin(new_record(id), options);
+    std::optional<std::stop_callback<std::function<void()>>> forward;
+    if (options.timeout) {
+        forward.emplace(executing_.stop.get_token(), [source = *current_->stop]() mutable {
+            source.request_stop();
+        });
+    }
+    Json output;
+    std::exception_ptr thrown;
+    in_body_ = true;
+    try {
+        output = body();
+        model::check_output(step_output, output.text, backend_.options().max_payload_bytes);
+    } catch (const Unwinding&) {
+        in_body_ = false;
+        throw;
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    in_body_ = false;
+    Current current = finish_body();
+    const bool late =
+        options.timeout && (current.timed_out || current.record.elapsed >= *options.timeout);
+    if (!thrown && !late) {
+        current.record.output = output.text;
+        commit_step(std::move(current.record));
+        return output;
+    }
+    if (cancelled()) unwind(End::lost);
+    if (deadline_ && *deadline_ <= Clock::now()) unwind(End::timed_out);
+    if (late)
+        fail_step(
+            std::move(current.record),
+            options,
+            {Thrown::Kind::transient,
+             "timeout",
+             fmt::format("it took longer than {} ms", options.timeout->count()),
+             {},
+             {}}
+        );
+    fail_step(std::move(current.record), options, model::describe(thrown));
+}
+
+Write RunContext::checkpoint(StepRecord record) const {
+    Write write = store::settle_write(WriteKind::checkpoint, executing_.messages.front().lease());
+    write.step = std::move(record);
+    return write;
+}
+
+void RunContext::commit_step(StepRecord record) {
+    const WriteOutcome outcome = committer_.commit_one(checkpoint(std::move(record)));
+    switch (outcome.status) {
+        case WriteStatus::done:
+        case WriteStatus::busy:  // never the last word
+            progressed_ = true;
+            return;
+        case WriteStatus::cancelled:
+            executing_.cancelled = true;
+            unwind(End::lost);
+        case WriteStatus::lease_lost:
+            unwind(End::lost);
+        case WriteStatus::rejected:
+            break;
+    }
+    throw Error(ErrorCode::database_error, "the step could not be recorded: " + outcome.error);
+}
+
+void RunContext::fail_step(StepRecord record, const StepOptions& options, const Thrown& why) {
+    if (why.kind == Thrown::Kind::pause) {
+        --record.attempt;  // a pause uses none
+        pause_at(std::move(record), why.message, why.condition, why.delay);
+    }
+    Write write = step_failure(std::move(record), options, why);
+    if (write.kind == WriteKind::suspend) suspend(std::move(write));
+    const std::string id = write.step->id;
+    const std::string error = *write.step->error;
+    commit_step(std::move(*write.step));
+    throw_step_error(id, error);
+}
+
+// Either another attempt later, or the step's end.
+Write RunContext::step_failure(StepRecord record, const StepOptions& options, const Thrown& why)
+    const {
+    const int attempts = options.max_attempts.value_or(max_attempts());
+    record.error = model::to_json(step_error(record, why)).text;
+    if (why.kind == Thrown::Kind::permanent || record.attempt >= attempts) {
+        record.status = StepStatus::error;
+        return checkpoint(std::move(record));
+    }
+    const Duration delay = why.delay.value_or(model::backoff(
+        record.attempt - 1,
+        options.backoff_base.value_or(executing_.workflow->backoff_base),
+        options.backoff_cap.value_or(executing_.workflow->backoff_cap),
+        base::random_fraction()
+    ));
+    Write write = suspend_write(RunStatus::running, delay);
+    write.reason = model::storable_text(model::readable(step_error(record, why)));
+    if (audits()) {
+        write.event = "step_retry";
+        write.event_data = *record.error;
+    }
+    record.status = StepStatus::pending;
+    write.step = std::move(record);
+    return write;
+}
+
+// --- pauses and sleeps ---
+
+Json RunContext::pause(
+    const std::string& name, const std::string& message, std::optional<Duration> check_after
+) {
+    enter();
+    const std::string id = log_.next_id(name);
+    if (auto result = replayed(id)) return std::move(*result);
+    StepRecord record = new_record(id);
+    --record.attempt;
+    pause_at(std::move(record), message, {}, check_after);
+}
+
+void RunContext::pause_at(
+    StepRecord record,
+    const std::string& message,
+    const std::string& condition,
+    std::optional<Duration> check_after
+) {
+    Write write = suspend_write(
+        RunStatus::paused, check_after.value_or(backend_.options().pause_check_interval)
+    );
+    record.status = StepStatus::paused;
+    record.pause_message = model::storable_text(message);
+    record.pause_condition = model::storable_text(condition);
+    const RecordedStep* before = log_.find(record.id);
+    const bool first = before == nullptr || before->status != StepStatus::paused;
+    if (first && audits()) {
+        write.event = "paused";
+        write.event_data =
+            model::to_json({"pause", record.pause_message, record.id, record.attempt}).text;
+    }
+    write.step = std::move(record);
+    suspend(std::move(write));
+}
+
+void RunContext::sleep(Duration time) {
+    model::check_delay("the time to sleep", std::max(time, Duration::zero()));
+    sleep_as(time, std::nullopt);
+}
+
+void RunContext::sleep_until(Timestamp time) {
+    sleep_as({}, time);
+}
+
+// The end of a sleep is fixed when it is recorded, by the database's clock, and judged by the clock
+// of the claim.
+void RunContext::sleep_as(Duration delay, std::optional<Timestamp> until) {
+    enter();
+    const std::string id = log_.next_id("sleep");
+    if (replayed(id)) return;
+    StepRecord record = new_record(id);
+    --record.attempt;
+    const RecordedStep* before = log_.find(id);
+    if (before != nullptr && before->wake_at) until = before->wake_at;
+    if (until ? *until <= executing_.claimed_at : delay <= Duration::zero()) {
+        record.output = "null";
+        record.wake_at = until;
+        return commit_step(std::move(record));
+    }
+    Write write = suspend_write(RunStatus::paused, delay);
+    write.until = until;
+    record.status = StepStatus::paused;
+    record.wake_at = until;
+    record.wake_after_delay = !until;
+    write.step = std::move(record);
+    suspend(std::move(write));
+}
+
+// --- looking around ---
+
+void RunContext::heartbeat() {
+    check_caller();
+    if (end() != End::none) throw Unwinding{};
+    const Message& message = executing_.messages.front();
+    const auto asked_at = Clock::now();
+    const Write extension = store::settle_write(
+        WriteKind::extend,
+        message.lease(),
+        std::chrono::duration_cast<Duration>(message.visible_at - executing_.claimed_at)
+    );
+    const WriteOutcome outcome = committer_.commit_one(extension);
+    executing_.leases->extended(std::span(&extension, 1), std::span(&outcome, 1), asked_at);
+    if (cancelled()) unwind(End::lost);
+}
+
+std::stop_token RunContext::stop_token() const {
+    const std::lock_guard lock(mutex_);
+    if (current_ && current_->stop) return current_->stop->get_token();
+    return executing_.stop.get_token();
+}
+
+int RunContext::attempt() const {
+    const std::lock_guard lock(mutex_);
+    if (current_) return current_->record.attempt;
+    return executing_.messages.front().attempts + 1;
+}
+
+// --- the watchdog's part ---
+
+void RunContext::report(Write write) {
+    std::vector<Write> writes;
+    writes.push_back(std::move(write));
+    committer_.submit(std::move(writes), {});
+}
+
+// Stop callbacks are the user's code and may ask this context: they are called without the lock.
+void RunContext::attend(Clock::time_point now) {
+    std::optional<std::stop_source> over;
+    {
+        const std::lock_guard lock(mutex_);
+        if (end_ != End::none) return;
+        if (deadline_ && *deadline_ <= now) {
+            over = executing_.stop;
+            if (current_ && *deadline_ + timeout_grace <= now) {
+                report(timeout_write(executing_));
+                end_ = End::lost;
+            }
+        } else if (current_) {
+            over = attend_step(now);
+        }
+    }
+    if (over) over->request_stop();
+}
+
+// What is to be stopped, if anything.
+std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
+    Current& current = *current_;
+    if (!current.marked && now - current.started_at >= mark_running_after) {
+        current.marked = true;
+        StepRecord record = current.record;
+        record.status = StepStatus::running;
+        record.elapsed = since(current.started_at);
+        report(checkpoint(std::move(record)));
+    }
+    if (!current.stop) return std::nullopt;
+    const auto over_at = current.started_at + *current.options->timeout;
+    if (now < over_at) return std::nullopt;
+    current.timed_out = true;
+    if (now < over_at + timeout_grace) return current.stop;
+    // The body does not return. What it still does is fenced off by this report.
+    current.record.elapsed = since(current.started_at);
+    Write write = step_failure(
+        current.record,
+        *current.options,
+        {Thrown::Kind::transient,
+         "timeout",
+         fmt::format(
+             "it took longer than {} ms and did not return", current.options->timeout->count()
+         ),
+         {},
+         {}}
+    );
+    end_ = End::lost;
+    if (write.kind == WriteKind::suspend) {
+        report(std::move(write));
+    } else {
+        // Its last attempt: the failure is recorded, and then another execution finds it.
+        std::vector<Write> writes;
+        writes.push_back(std::move(write));
+        committer_.submit(
+            std::move(writes),
+            [&committer = committer_, next = suspend_write(RunStatus::running, {})](auto, auto) {
+                committer.submit({next}, {});
+            }
+        );
+    }
+    return current.stop;
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,53 @@
+#include "sqlite/claimed_runs.h"
+
+#include "generated/sqlite_sql.h"
+#include "sqlite/run_state.h"
+
+namespace pawl::sqlite {
+
+std::optional<store::ClaimedRun> ClaimedRuns::start(Message& message) {
+    const RunId id(message.id.value());
+    store::ClaimedRun run;
+    bool starts = false;
+    bool has_steps = message.delivery > 1;
+    {
+        Rows rows = session_.query(sql::claimed_run, id);
+        if (!rows.next()) return std::nullopt;
+        if (!rows.null(0)) run.max_attempts = rows.number(0);
+        run.started_at = rows.null(1) ? now_ : rows.time(1);
+        has_steps = has_steps || rows.flag(2);
+        starts = rows.text(3) != to_string(RunStatus::running);
+        message.payload.text = rows.text(4);
+    }
+    if (starts) session_.execute(sql::start_run, id, worker_, now_);
+    if (has_steps) load_steps(id, run);
+    return run;
+}
+
+// The run that is over the budget ends it: so the first ones, which are executed first, come whole.
+void ClaimedRuns::load_steps(RunId id, store::ClaimedRun& run) {
+    if (bytes_left_ >= 0) {
+        Rows rows = session_.query(sql::recorded_steps, id);
+        while (bytes_left_ >= 0 && rows.next()) {
+            const auto& step = run.steps.emplace_back(read_recorded_step(rows));
+            bytes_left_ -= static_cast<std::int64_t>(step.output.size() + step.error.size());
+        }
+    }
+    if (bytes_left_ >= 0) return;
+    run.steps.clear();
+    run.steps_loaded = false;
+}
+
+store::RecordedStep read_recorded_step(const Rows& rows) {
+    store::RecordedStep step;
+    step.id = rows.text(0);
+    step.position = rows.number(1);
+    step.status = to_step_status(rows.text(2));
+    step.attempt = rows.number(3);
+    if (step.status == StepStatus::success) step.output = rows.text(4);
+    if (step.status == StepStatus::error) step.error = rows.text(5);
+    if (!rows.null(6)) step.wake_at = rows.time(6);
+    return step;
+}
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,63 @@
+// Writes what becomes of runs, inside a write transaction: what their holders report, and how they
+// are ended by others.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "model/run_error.h"
+#include "sqlite/run_state.h"
+#include "sqlite/wakeups.h"
+#include "store/batch.h"
+
+namespace pawl::sqlite {
+
+enum class Held { yes, no };
+
+class RunSettler {
+public:
+    RunSettler(Session& session, Timestamp now, Wakeups& wakeups)
+        : session_(session), now_(now), wakeups_(wakeups) {}
+
+    // Of the holder: nothing is written where the lease is lost.
+    Held checkpoint(const store::Write& write);
+    Held suspend(const store::Write& write);
+    Held finish(const store::Write& write);
+    // Why a write found no lease; none where this is not a matter of runs.
+    [[nodiscard]] std::optional<store::WriteStatus> explain(
+        const store::Write& write, store::Attempt attempt
+    );
+
+    // Ends a live run, whoever holds it: ERROR with the error's type as the event, or CANCELLED.
+    void fail(const RunState& run, const model::RunError& error);
+    void cancel(const RunState& run, const std::string& reason);
+
+private:
+    struct Holder {
+        WorkerId worker;
+        QueueId workflow;
+    };
+    [[nodiscard]] std::optional<Holder> find_holder(const Lease& lease);
+    // False: the step has its result already.
+    bool record(const store::Write& write, const store::StepRecord& step, WorkerId worker);
+    bool record_resumed(const store::Write& write, WorkerId worker);
+    // When the run goes on; nothing: now, since its step has a result.
+    [[nodiscard]] std::optional<Timestamp> record_wait(const store::Write& write, WorkerId worker);
+    [[nodiscard]] Timestamp limit_pause(RunId run, Timestamp until);
+    // All that an end as ERROR or CANCELLED takes besides the message.
+    struct End {
+        RunStatus status = RunStatus::error;
+        std::string_view error;  // JSON text
+        int delivery = 0;
+        WorkerId worker;
+    };
+    void close(RunId run, const End& end);
+    void add_event(const store::Write& write, WorkerId worker);
+    [[nodiscard]] bool was_written(const store::Write& write, const Rows& end);
+
+    Session& session_;
+    const Timestamp now_;
+    Wakeups& wakeups_;
+};
+
+}  // namespace pawl::sqlite

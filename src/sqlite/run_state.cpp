@@ -1,0 +1,70 @@
+#include "sqlite/run_state.h"
+
+#include <fmt/format.h>
+
+#include "generated/sqlite_sql.h"
+#include "model/names.h"
+
+namespace pawl::sqlite {
+
+std::optional<RunState> find_run_state(Session& session, RunId run) {
+    Rows rows = session.query(sql::run_state, run);
+    if (!rows.next()) return std::nullopt;
+    RunState state;
+    state.id = run;
+    state.status = to_run_status(rows.text(0));
+    state.deleted = rows.flag(1);
+    state.workflow = rows.id<QueueId>(2);
+    state.workflow_name = rows.text(3);
+    state.audited = rows.flag(4);
+    state.priority = rows.number(5);
+    state.delivery = rows.number(6);
+    return state;
+}
+
+RunState require_run(Session& session, RunId run) {
+    auto state = find_run_state(session, run);
+    if (!state)
+        throw Error(ErrorCode::run_not_found, fmt::format("run {} does not exist", run.value()));
+    if (state->deleted) {
+        throw Error(
+            ErrorCode::run_deleted,
+            fmt::format("run {} is deleted: trigger its workflow again instead", run.value())
+        );
+    }
+    return std::move(*state);
+}
+
+RunState require_live_run(Session& session, RunId run) {
+    RunState state = require_run(session, run);
+    if (!is_finished(state.status)) return state;
+    throw Error(
+        ErrorCode::run_finished,
+        fmt::format(
+            "run {} is {}: it has ended and never changes; retry or fork it instead",
+            run.value(),
+            to_string(state.status)
+        )
+    );
+}
+
+void add_event(
+    Session& session,
+    const RunState& run,
+    std::string_view kind,
+    std::string_view data,
+    Timestamp now
+) {
+    if (!run.audited) return;
+    session.execute(sql::add_event, run.id, kind, data, std::nullopt, run.delivery, now);
+}
+
+RunStatus to_run_status(std::string_view name) {
+    return model::value_of(model::run_statuses, name).value_or(RunStatus::error);
+}
+
+StepStatus to_step_status(std::string_view name) {
+    return model::value_of(model::step_statuses, name).value_or(StepStatus::error);
+}
+
+}  // namespace pawl::sqlite

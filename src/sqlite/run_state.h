@@ -1,0 +1,41 @@
+// What has to be known of a run before somebody does something to it.
+#pragma once
+
+#include <pawl/run.h>
+#include <string>
+#include <string_view>
+
+#include "sqlite/session.h"
+
+namespace pawl::sqlite {
+
+struct RunState {
+    RunId id;
+    RunStatus status = RunStatus::queued;
+    bool deleted = false;
+    QueueId workflow;
+    std::string workflow_name;
+    bool audited = true;
+    int priority = 0;
+    int delivery = 0;
+};
+
+[[nodiscard]] std::optional<RunState> find_run_state(Session& session, RunId run);
+// Throws run_not_found, run_deleted.
+[[nodiscard]] RunState require_run(Session& session, RunId run);
+// Throws run_finished too.
+[[nodiscard]] RunState require_live_run(Session& session, RunId run);
+
+// `data` is JSON text.
+void add_event(
+    Session& session,
+    const RunState& run,
+    std::string_view kind,
+    std::string_view data,
+    Timestamp now
+);
+
+[[nodiscard]] RunStatus to_run_status(std::string_view name);
+[[nodiscard]] StepStatus to_step_status(std::string_view name);
+
+}  // namespace pawl::sqlite

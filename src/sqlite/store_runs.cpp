@@ -1,0 +1,83 @@
+#include "generated/sqlite_sql.h"
+#include "sqlite/claimed_runs.h"
+#include "sqlite/run_list.h"
+#include "sqlite/run_rows.h"
+#include "sqlite/sqlite_store.h"
+
+namespace pawl::sqlite {
+
+namespace {
+
+std::int64_t& count_of(RunCounts& counts, RunStatus status) {
+    switch (status) {
+        case RunStatus::queued:
+            return counts.queued;
+        case RunStatus::running:
+            return counts.running;
+        case RunStatus::paused:
+            return counts.paused;
+        case RunStatus::success:
+            return counts.success;
+        case RunStatus::error:
+            return counts.error;
+        case RunStatus::cancelled:
+            break;
+    }
+    return counts.cancelled;
+}
+
+}  // namespace
+
+std::optional<RunInfo> SqliteStore::find_run(RunId run) {
+    return read([&](Session& session) { return read_run(session, run); });
+}
+
+std::vector<RunInfo> SqliteStore::list_runs(const RunFilter& filter, const RunPage& page) {
+    return read([&](Session& session) {
+        std::vector<RunInfo> runs;
+        for (const ListedRun& listed : sqlite::list_runs(session, filter, page)) {
+            if (auto run = read_run(session, listed.id)) runs.push_back(std::move(*run));
+        }
+        return runs;
+    });
+}
+
+RunCounts SqliteStore::count_runs(const RunFilter& filter) {
+    return read([&](Session& session) {
+        RunCounts counts;
+        for (const ListedRun& run : sqlite::list_runs(session, filter, {.limit = all_runs}))
+            ++count_of(counts, run.status);
+        return counts;
+    });
+}
+
+std::vector<StepInfo> SqliteStore::steps(RunId run) {
+    return read([&](Session& session) { return read_steps(session, run); });
+}
+
+std::vector<store::RecordedStep> SqliteStore::recorded_steps(RunId run) {
+    return read([&](Session& session) {
+        std::vector<store::RecordedStep> steps;
+        Rows rows = session.query(sql::recorded_steps, run);
+        while (rows.next()) steps.push_back(read_recorded_step(rows));
+        return steps;
+    });
+}
+
+std::vector<RunEvent> SqliteStore::events(RunId run) {
+    return read([&](Session& session) { return read_events(session, run); });
+}
+
+std::vector<RunInfo> SqliteStore::lineage(RunId run) {
+    return read([&](Session& session) {
+        std::vector<RunInfo> family;
+        Rows rows = session.query(sql::lineage, run);
+        while (rows.next()) {
+            if (auto member = read_run(session, rows.id<RunId>(0)))
+                family.push_back(std::move(*member));
+        }
+        return family;
+    });
+}
+
+}  // namespace pawl::sqlite

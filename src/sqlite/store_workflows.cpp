@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include "generated/sqlite_sql.h"
+#include "model/names.h"
+#include "sqlite/new_run.h"
+#include "sqlite/sqlite_store.h"
+
+namespace pawl::sqlite {
+
+namespace {
+
+std::optional<std::int64_t> milliseconds(const std::optional<Duration>& duration) {
+    if (!duration) return std::nullopt;
+    return duration->count();
+}
+
+void refuse_plain_queue(Session& session, const std::string& name) {
+    Rows rows = session.query(sql::queue_id, std::string_view(name));
+    if (!rows.next() || rows.flag(1)) return;
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("queue '{}' exists and is not a workflow's: choose another name", name)
+    );
+}
+
+QueueId find_dead_letter_workflow(
+    Session& session, const std::string& name, const WorkflowOptions& options
+) {
+    if (!options.dead_letter_workflow || options.dead_letter_workflow->empty()) return {};
+    if (*options.dead_letter_workflow == name) {
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("workflow '{}' cannot be its own dead letter workflow", name)
+        );
+    }
+    return require_workflow(session, *options.dead_letter_workflow);
+}
+
+// No archive: the run is the record. No limit of attempts: the run's own count.
+QueueId write_queue(
+    Session& session, const std::string& name, const WorkflowOptions& options, Timestamp now
+) {
+    session.execute(
+        sql::create_queue,
+        std::string_view(name),
+        false,
+        milliseconds(options.lease),
+        options.max_strikes,
+        0,
+        false,
+        QueueId(),
+        now
+    );
+    return require_queue(session, name);
+}
+
+void write_workflow(
+    Session& session, QueueId id, const WorkflowOptions& options, QueueId dead_letter, Timestamp now
+) {
+    std::optional<std::int64_t> run_timeout = milliseconds(options.run_timeout);
+    if (run_timeout == 0) run_timeout.reset();
+    std::optional<std::string_view> audit;
+    if (options.audit) audit = to_string(*options.audit);
+    session.execute(
+        sql::create_workflow,
+        id,
+        options.max_attempts,
+        milliseconds(options.backoff_base),
+        milliseconds(options.backoff_cap),
+        options.run_timeout.has_value(),
+        run_timeout,
+        options.dead_letter_workflow.has_value(),
+        dead_letter,
+        audit,
+        now
+    );
+}
+
+void refuse_live_runs(Session& session, const std::string& name, QueueId id) {
+    Rows rows = session.query(sql::count_live_runs, id);
+    if (!rows.next() || rows.integer(0) == 0) return;
+    throw Error(
+        ErrorCode::workflow_has_runs,
+        fmt::format(
+            "workflow '{}' has {} live runs: cancel them, or let them end", name, rows.integer(0)
+        )
+    );
+}
+
+WorkflowInfo read_workflow(const Rows& rows) {
+    WorkflowInfo workflow;
+    workflow.queue = rows.id<QueueId>(0);
+    workflow.name = rows.text(1);
+    workflow.paused = rows.flag(2);
+    workflow.max_attempts = rows.number(3);
+    workflow.backoff_base = Duration(rows.integer(4));
+    workflow.backoff_cap = Duration(rows.integer(5));
+    if (!rows.null(6)) workflow.lease = Duration(rows.integer(6));
+    if (!rows.null(7)) workflow.run_timeout = Duration(rows.integer(7));
+    workflow.max_strikes = rows.number(8);
+    workflow.dead_letter_workflow = rows.text(9);
+    workflow.audit =
+        model::value_of(model::audit_levels, rows.text(10)).value_or(AuditLevel::exceptions);
+    workflow.created_at = rows.time(11);
+    return workflow;
+}
+
+}  // namespace
+
+void SqliteStore::create_workflow(const std::string& name, const WorkflowOptions& options) {
+    write([&](Session& session, Timestamp now) {
+        refuse_plain_queue(session, name);
+        const QueueId dead_letter = find_dead_letter_workflow(session, name, options);
+        write_workflow(
+            session, write_queue(session, name, options, now), options, dead_letter, now
+        );
+    });
+}
+
+void SqliteStore::delete_workflow(const std::string& name) {
+    write([&](Session& session, Timestamp) {
+        const QueueId id = require_workflow(session, name);
+        refuse_live_runs(session, name, id);
+        session.execute(sql::delete_workflow_steps, id);
+        session.execute(sql::delete_workflow_tags, id);
+        session.execute(sql::delete_workflow_signals, id);
+        session.execute(sql::delete_workflow_events, id);
+        session.execute(sql::delete_workflow_runs, id);
+        session.execute(sql::delete_queue_messages, id);
+        session.execute(sql::delete_queue_archive, id);
+        session.execute(sql::delete_workflow, id);
+        session.execute(sql::delete_queue, id);
+    });
+}
+
+std::vector<WorkflowInfo> SqliteStore::workflows(const std::optional<std::string>& only) {
+    return read([&](Session& session) {
+        std::vector<WorkflowInfo> workflows;
+        Rows rows = session.query(sql::list_workflows, only);
+        while (rows.next()) workflows.push_back(read_workflow(rows));
+        return workflows;
+    });
+}
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,19 @@
+// Whom a transaction has to wake, once it is committed.
+#pragma once
+
+#include <algorithm>
+#include <pawl/types.h>
+#include <vector>
+
+namespace pawl::sqlite {
+
+struct Wakeups {
+    std::vector<QueueId> queues;  // there may be something to do that was not there before
+    std::vector<RunId> ended;
+
+    void add(QueueId queue) {
+        if (std::ranges::find(queues, queue) == queues.end()) queues.push_back(queue);
+    }
+};
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,174 @@
+// The process that dies in crash tests:
+//
+//   pawl_crash_worker fixed URL WORKFLOW LEDGER LEASE_MS FAIL_POINT
+//       triggers one run of the fixed workflow (with an idempotency key) and works until it has
+//       ended; exits with 86 at the storage call with the number FAIL_POINT (0: never).
+//   pawl_crash_worker work URL WORKFLOW LEDGER LEASE_MS CONCURRENCY
+//       works until SIGTERM. What a run does is said by its input: "good"; "abort"; "hang" prints
+//       "hanging" in step three of its first delivery and never returns; "stopped" prints "waiting"
+//       in step two of its first delivery, and "told" when it is told that the run is lost.
+//
+// Every body writes "RUN DELIVERY STEP begin" and "... end" to the ledger.
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <iostream>
+#include <pawl/json.h>
+#include <pawl/pawl.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "base/storage_call.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int crashed = 86;
+std::atomic<int> calls_left = 0;
+
+void count_storage_call() {
+    if (--calls_left == 0) _exit(crashed);
+}
+
+void say(const std::string& line) {
+    std::cout << line << std::endl;
+}
+
+// O_APPEND: lines of several processes do not mix.
+class Ledger {
+public:
+    explicit Ledger(const std::string& file)
+        : file_(open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) {
+        if (file_ < 0) std::abort();
+    }
+    ~Ledger() { close(file_); }
+    Ledger(const Ledger&) = delete;
+    Ledger& operator=(const Ledger&) = delete;
+    void note(const pawl::Context& ctx, const std::string& step, const char* what) const {
+        const std::string line = std::to_string(ctx.run_id().value()) + " " +
+                                 std::to_string(ctx.delivery()) + " " + step + " " + what + "\n";
+        if (write(file_, line.data(), line.size()) < 0) std::abort();
+    }
+
+private:
+    int file_;
+};
+
+// A body between its two lines.
+template <class F>
+auto noted(const Ledger& ledger, pawl::Context& ctx, const std::string& step, F body) {
+    return ctx.step(step, [&] {
+        ledger.note(ctx, step, "begin");
+        auto result = body();
+        ledger.note(ctx, step, "end");
+        return result;
+    });
+}
+
+int fixed_workflow(const Ledger& ledger, pawl::Context& ctx, int n) {
+    const int first = noted(ledger, ctx, "first", [&] { return n + 1; });
+    const int second = noted(ledger, ctx, "second", [&] {
+        if (ctx.attempt() == 1) throw pawl::TransientError("not the first time", 1ms);
+        return first * 2;
+    });
+    ctx.sleep(1ms);
+    return noted(ledger, ctx, "third", [&] { return second + 1; });
+}
+
+void fixed(
+    const std::string& url,
+    const std::string& workflow,
+    const Ledger& ledger,
+    pawl::Duration lease,
+    int fail_point
+) {
+    if (fail_point > 0) {
+        calls_left = fail_point;
+        pawl::base::storage_hook = count_storage_call;
+    }
+    pawl::ConnectOptions options;
+    options.log = nullptr;
+    const pawl::Store store = pawl::connect(url, options);
+    const pawl::Run run =
+        pawl::workflow(workflow).trigger(20).idempotency_key("the one").execute(store);
+    auto worker =
+        pawl::worker("crash")
+            .handle(
+                workflow, [&](pawl::Context& ctx, int n) { return fixed_workflow(ledger, ctx, n); }
+            )
+            .concurrency(1)
+            .lease(lease)
+            .create(store);
+    worker.start();
+    (void)run.wait_json(40s);
+    pawl::base::storage_hook = nullptr;
+}
+
+int several(const Ledger& ledger, pawl::Context& ctx, const std::string& mode) {
+    if (mode == "abort") std::abort();
+    const bool first_time = ctx.delivery() == 1;
+    noted(ledger, ctx, "one", [] { return 1; });
+    noted(ledger, ctx, "two", [&] {
+        if (mode == "stopped" && first_time) {
+            say("waiting");
+            const auto stop = ctx.stop_token();
+            while (!stop.stop_requested()) std::this_thread::sleep_for(5ms);
+            say(ctx.cancelled() ? "told" : "told something else");
+        }
+        return ctx.delivery();
+    });
+    return noted(ledger, ctx, "three", [&] {
+        if (mode == "hang" && first_time) {
+            say("hanging");
+            while (true) pause();
+        }
+        return 3;
+    });
+}
+
+void work(
+    const std::string& url,
+    const std::string& workflow,
+    const Ledger& ledger,
+    pawl::Duration lease,
+    int concurrency
+) {
+    const pawl::Store store = pawl::connect(url);
+    auto worker = pawl::worker("several")
+                      .handle(
+                          workflow,
+                          [&](pawl::Context& ctx, const std::string& mode) {
+                              return several(ledger, ctx, mode);
+                          }
+                      )
+                      .concurrency(concurrency)
+                      .lease(lease)
+                      .create(store);
+    worker.handle_signals();
+    say("working");
+    worker.poll_forever();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const std::vector<std::string> arguments(argv + 1, argv + argc);
+        const Ledger ledger(arguments.at(3));
+        const pawl::Duration lease(std::stol(arguments.at(4)));
+        const int number = std::stoi(arguments.at(5));
+        if (arguments.at(0) == "fixed") {
+            fixed(arguments.at(1), arguments.at(2), ledger, lease, number);
+        } else {
+            work(arguments.at(1), arguments.at(2), ledger, lease, number);
+        }
+        return 0;
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << '\n';
+        return 1;
+    }
+}

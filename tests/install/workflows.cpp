@@ -1,0 +1,12 @@
+// Goes into a static library; nobody refers to anything in here.
+#include <pawl/json.h>
+#include <pawl/pawl.h>
+
+namespace {
+
+int twice(pawl::Context& ctx, int number) {
+    return ctx.step("twice", [&] { return 2 * number; });
+}
+PAWL_WORKFLOW("numbers.twice", twice);
+
+}  // namespace

@@ -1,0 +1,7 @@
+// A workflow in a static library, to which nobody refers.
+#include <pawl/json.h>
+#include <pawl/pawl.h>
+
+PAWL_WORKFLOW("static_library.job", [](pawl::Context& ctx, int n) {
+    return ctx.step("double", [&] { return n * 2; });
+});

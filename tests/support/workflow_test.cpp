@@ -1,0 +1,229 @@
+#include "support/workflow_test.h"
+
+namespace pawl::store {
+
+void PrintTo(WriteStatus status, std::ostream* out) {
+    switch (status) {
+        case WriteStatus::done:
+            *out << "done";
+            return;
+        case WriteStatus::lease_lost:
+            *out << "lease_lost";
+            return;
+        case WriteStatus::cancelled:
+            *out << "cancelled";
+            return;
+        case WriteStatus::busy:
+            *out << "busy";
+            return;
+        case WriteStatus::rejected:
+            *out << "rejected";
+            return;
+    }
+}
+
+}  // namespace pawl::store
+
+namespace pawl::test {
+
+WorkflowInfo WorkflowTest::make_workflow(const std::string& name, const WorkflowOptions& options)
+    const {
+    return store().create_workflow(name, options);
+}
+
+RunId WorkflowTest::trigger(
+    const std::string& name, const Json& input, const TriggerOptions& options
+) const {
+    return Trigger(NewRun{name, input, options}).execute(store()).id();
+}
+
+std::vector<RunId> WorkflowTest::trigger_many(int count, const std::string& name) const {
+    std::vector<NewRun> runs;
+    for (int i = 0; i < count; ++i) runs.push_back({name, Json{std::to_string(i)}, {}});
+    std::vector<RunId> ids;
+    for (const Run& run : execute_many(runs, store())) ids.push_back(run.id());
+    return ids;
+}
+
+store::Claim WorkflowTest::claim(int count, const std::string& name, WorkerId worker) const {
+    store::ClaimRequest request;
+    request.queues = {store().queue(name).info().id};
+    request.max_messages = count;
+    request.worker = worker;
+    request.with_runs = true;
+    return store().backend()->claim(request);
+}
+
+Held WorkflowTest::claim_one(const std::string& name, WorkerId worker) const {
+    const store::Claim got = claim(1, name, worker);
+    if (got.messages.size() != 1 || got.runs.size() != 1 || !got.runs.front())
+        throw std::runtime_error("expected a run of workflow " + name);
+    return {got.messages.front(), *got.runs.front()};
+}
+
+std::vector<Held> WorkflowTest::claim_many(int count, const std::string& name) const {
+    const store::Claim got = claim(count, name);
+    std::vector<Held> held;
+    for (std::size_t i = 0; i < got.messages.size(); ++i)
+        held.push_back({got.messages[i], got.runs.at(i).value()});
+    return held;
+}
+
+Held WorkflowTest::trigger_and_claim(const std::string& name, const Json& input) const {
+    const RunId run = trigger(name, input);
+    Held held = claim_one(name);
+    if (held.id() != run) throw std::runtime_error("another run was claimed");
+    return held;
+}
+
+WriteStatus WorkflowTest::commit(const Write& write, Attempt attempt) const {
+    return store().backend()->commit(std::span(&write, 1), attempt).front().status;
+}
+
+std::vector<WriteStatus> WorkflowTest::commit_all(const std::vector<Write>& writes, Attempt attempt)
+    const {
+    std::vector<WriteStatus> statuses;
+    for (const auto& outcome : store().backend()->commit(writes, attempt))
+        statuses.push_back(outcome.status);
+    return statuses;
+}
+
+std::vector<std::string> WorkflowTest::step_ids(RunId run) const {
+    std::vector<std::string> ids;
+    for (const StepInfo& info : store().steps(run)) ids.push_back(info.id);
+    return ids;
+}
+
+bool WorkflowTest::has_event(RunId run, const std::string& kind) const {
+    const auto events = store().events(run);
+    return std::any_of(events.begin(), events.end(), [&](const RunEvent& event) {
+        return event.kind == kind;
+    });
+}
+
+std::string WorkflowTest::event_kinds(RunId run) const {
+    std::string kinds;
+    for (const RunEvent& event : store().events(run))
+        kinds += (kinds.empty() ? "" : ",") + event.kind;
+    return kinds;
+}
+
+std::optional<Message> WorkflowTest::message_of(RunId run, const std::string& name) const {
+    return store().queue(name).get(MessageId(run.value()));
+}
+
+long WorkflowTest::count(const std::string& table, const std::string& where) const {
+    return database()->number("select count(*) from " + place().table(table) + " where " + where);
+}
+
+void WorkflowTest::forbid_steps_of(RunId run) const {
+    const std::string steps = place().table("steps");
+    const std::string condition = "new.run_id = " + std::to_string(run.value());
+    if (on_postgres()) {
+        const std::string function = place().schema() + ".refuse";
+        database()->run(
+            "create function " + function +
+            "() returns trigger language plpgsql as $$ begin raise exception 'not this one'; end $$"
+        );
+        database()->run(
+            "create trigger refuse before insert or update on " + steps + " for each row when (" +
+            condition + ") execute function " + function + "()"
+        );
+        return;
+    }
+    for (const std::string event : {"insert", "update"}) {
+        database()->run(
+            "create trigger refuse_" + event + " before " + event + " on " + steps + " when " +
+            condition + " begin select raise(abort, 'not this one'); end"
+        );
+    }
+}
+
+model::RunError error_in(const std::optional<Json>& error) {
+    return error ? model::to_run_error(*error) : model::RunError{};
+}
+
+namespace {
+
+Write step_write(
+    WriteKind kind, const Lease& lease, const std::string& step, int position, StepStatus status
+) {
+    Write write;
+    write.kind = kind;
+    write.lease = lease;
+    write.step.emplace();
+    write.step->id = step;
+    write.step->position = position;
+    write.step->status = status;
+    return write;
+}
+
+}  // namespace
+
+Write checkpoint(
+    const Lease& lease, const std::string& step, int position, const std::string& output
+) {
+    Write write = step_write(WriteKind::checkpoint, lease, step, position, StepStatus::success);
+    write.step->output = output;
+    return write;
+}
+
+Write running(const Lease& lease, const std::string& step, int position, int attempt) {
+    Write write = step_write(WriteKind::checkpoint, lease, step, position, StepStatus::running);
+    write.step->attempt = attempt;
+    return write;
+}
+
+Write failed_step(const Lease& lease, const std::string& step, int position) {
+    Write write = step_write(WriteKind::checkpoint, lease, step, position, StepStatus::error);
+    write.step->error = model::to_json({"permanent", "no luck", step, 1}).text;
+    return write;
+}
+
+Write retry_step(
+    const Lease& lease, const std::string& step, int position, int attempt, Duration delay
+) {
+    Write write = step_write(WriteKind::suspend, lease, step, position, StepStatus::pending);
+    write.step->attempt = attempt;
+    write.step->error = model::to_json({"transient", "not now", step, attempt}).text;
+    write.delay = delay;
+    write.reason = "not now";
+    return write;
+}
+
+Write pause_step(const Lease& lease, const std::string& step, int position, Duration check_after) {
+    Write write = step_write(WriteKind::suspend, lease, step, position, StepStatus::paused);
+    write.step->pause_message = "waits for a person";
+    write.step->pause_condition = "approved";
+    write.status = RunStatus::paused;
+    write.delay = check_after;
+    return write;
+}
+
+Write sleep_step(const Lease& lease, const std::string& step, int position, Duration time) {
+    Write write = step_write(WriteKind::suspend, lease, step, position, StepStatus::paused);
+    write.step->wake_after_delay = true;
+    write.status = RunStatus::paused;
+    write.delay = time;
+    return write;
+}
+
+Write success(const Lease& lease, const std::string& output) {
+    Write write;
+    write.kind = WriteKind::finish;
+    write.lease = lease;
+    write.status = RunStatus::success;
+    write.output = output;
+    return write;
+}
+
+Write failure(const Lease& lease, const std::string& message) {
+    Write write;
+    write.kind = WriteKind::finish;
+    write.lease = lease;
+    write.status = RunStatus::error;
+    write.error = model::to_json({"permanent", message, {}, 0}).text;
+    return write;
+}
+
+}  // namespace pawl::test

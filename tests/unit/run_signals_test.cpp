@@ -1,0 +1,91 @@
+#include "base/run_signals.h"
+
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+namespace pawl::test {
+namespace {
+
+using base::RunSignals;
+using Clock = std::chrono::steady_clock;
+
+// A wait that must be ended by a signal: far below the limit of a test, far above any delay.
+bool signalled(RunSignals::Watch& watch) {
+    const auto deadline = Clock::now() + std::chrono::seconds(40);
+    watch.wait(deadline);
+    return Clock::now() < deadline;
+}
+
+TEST(RunSignalsTest, a_signal_after_the_watch_began_is_kept_for_it) {
+    RunSignals signals;
+    RunSignals::Watch watch(signals, RunId(1));
+    signals.notify(RunId(1));
+    EXPECT_TRUE(signalled(watch));
+}
+
+TEST(RunSignalsTest, a_signal_ends_one_wait) {
+    RunSignals signals;
+    RunSignals::Watch watch(signals, RunId(1));
+    signals.notify(RunId(1));
+    EXPECT_TRUE(signalled(watch));
+    watch.wait(Clock::now());  // returns at its deadline: nothing came since
+    signals.notify(RunId(1));
+    EXPECT_TRUE(signalled(watch));
+}
+
+TEST(RunSignalsTest, everybody_who_watches_the_run_is_told) {
+    RunSignals signals;
+    RunSignals::Watch first(signals, RunId(1));
+    RunSignals::Watch second(signals, RunId(1));
+    signals.notify(RunId(1));
+    EXPECT_TRUE(signalled(first));
+    EXPECT_TRUE(signalled(second));
+}
+
+TEST(RunSignalsTest, notify_all_tells_everybody) {
+    RunSignals signals;
+    RunSignals::Watch first(signals, RunId(1));
+    RunSignals::Watch second(signals, RunId(2));
+    signals.notify_all();
+    EXPECT_TRUE(signalled(first));
+    EXPECT_TRUE(signalled(second));
+}
+
+TEST(RunSignalsTest, a_waiting_thread_is_woken) {
+    RunSignals signals;
+    RunSignals::Watch watch(signals, RunId(1));
+    std::jthread notifier([&] { signals.notify(RunId(1)); });
+    EXPECT_TRUE(signalled(watch));
+}
+
+TEST(RunSignalsTest, it_knows_whether_anybody_watches) {
+    RunSignals signals;
+    EXPECT_FALSE(signals.watched());
+    {
+        const RunSignals::Watch first(signals, RunId(1));
+        const RunSignals::Watch second(signals, RunId(1));
+        EXPECT_TRUE(signals.watched());
+    }
+    EXPECT_FALSE(signals.watched());
+    signals.notify(RunId(1));
+    signals.notify_all();
+}
+
+TEST(RunSignalsTest, observers_hear_of_every_single_run_while_they_live) {
+    RunSignals signals;
+    std::vector<RunId> heard;
+    {
+        const RunSignals::Observation observation(signals, [&](RunId run) {
+            heard.push_back(run);
+        });
+        signals.notify(RunId(1));
+        signals.notify(RunId(2));
+        signals.notify_all();
+    }
+    signals.notify(RunId(3));
+    EXPECT_EQ(heard, (std::vector{RunId(1), RunId(2)}));
+}
+
+}  // namespace
+}  // namespace pawl::test
