@@ -36,6 +36,7 @@ void add_drain(
     const WorkflowSite& site,
     const Rounds& rounds,
     int runs,
+    Threads threads,
     Report& report
 ) {
     const auto runs_per_second = [&](const Round& round) { return rate(runs, round); };
@@ -51,7 +52,8 @@ void add_drain(
              "runs/s"}
         );
     }
-    const nlohmann::json params{{"runs", runs}, {"steps", 3}, {"concurrency", 512}};
+    const nlohmann::json params{
+        {"runs", runs}, {"concurrency", 512}, {"share_threads", threads == Threads::shared}};
     report.add(
         pairs(rounds, best, runs_per_second).result(workload, site.backend(), params, "runs/s")
     );
@@ -65,7 +67,11 @@ void add_drain(
 }
 
 void drains(
-    WorkflowSiteFactory open, const WorkflowOptions& options, Triggering triggering, Report& report
+    WorkflowSiteFactory open,
+    const WorkflowOptions& options,
+    Triggering triggering,
+    Threads threads,
+    Report& report
 ) {
     const std::string workload = triggering == Triggering::before ? "drain" : "end_to_end";
     const auto site = open(workload, Place::fresh);
@@ -84,9 +90,9 @@ void drains(
             );
         }
         prepare();
-        rounds.ours.push_back(drain(*site, options.runs, triggering));
+        rounds.ours.push_back(drain(*site, options.runs, triggering, threads));
     }
-    add_drain(workload, *site, rounds, options.runs, report);
+    add_drain(workload, *site, rounds, options.runs, threads, report);
 }
 
 void resumes(WorkflowSiteFactory open, const WorkflowOptions& options, Report& report) {
@@ -116,8 +122,11 @@ void workflow_bench(const WorkflowOptions& options, Report& report) {
     if (options.postgres) sites.push_back(postgres_workflow_site);
     if (options.sqlite) sites.push_back(sqlite_workflow_site);
     for (const auto open : sites) {
-        if (options.drain) drains(open, options, Triggering::before, report);
-        if (options.end_to_end) drains(open, options, Triggering::meanwhile, report);
+        for (const Threads threads : {Threads::shared, Threads::one_per_run}) {
+            if (options.drain) drains(open, options, Triggering::before, threads, report);
+        }
+        if (options.end_to_end)
+            drains(open, options, Triggering::meanwhile, Threads::shared, report);
         if (options.latency) latency(open, options, report);
         if (options.resume) resumes(open, options, report);
     }

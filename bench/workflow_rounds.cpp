@@ -58,7 +58,7 @@ struct Handled {
     std::binary_semaphore all{0};
 };
 
-pawl::Worker make_worker(const WorkflowSite& site, Handled& handled) {
+pawl::Worker make_worker(const WorkflowSite& site, Handled& handled, Threads threads) {
     return pawl::worker("bench")
         .handle(
             workflow_name,
@@ -74,6 +74,7 @@ pawl::Worker make_worker(const WorkflowSite& site, Handled& handled) {
             }
         )
         .concurrency(concurrency)
+        .share_threads(threads == Threads::shared)
         .create(site.store());
 }
 
@@ -117,9 +118,9 @@ void trigger_runs(const WorkflowSite& site, int runs) {
     for (int done = 0; done < runs; done += batch) pawl::execute_many(some, site.store());
 }
 
-Round drain(const WorkflowSite& site, int runs, Triggering triggering) {
+Round drain(const WorkflowSite& site, int runs, Triggering triggering, Threads threads) {
     Handled handled(runs);
-    auto worker = make_worker(site, handled);
+    auto worker = make_worker(site, handled, threads);
     const Round round = timed([&] {
         worker.start();
         std::future<void> trigger;
@@ -177,7 +178,7 @@ void make_crashed_runs(const WorkflowSite& site, int runs) {
 
 Round resume(const WorkflowSite& site, int runs) {
     Handled handled(runs);
-    auto worker = make_worker(site, handled);
+    auto worker = make_worker(site, handled, Threads::shared);
     const Round round = timed([&] {
         worker.start();
         handled.wait_for_all();

@@ -7,6 +7,7 @@
 namespace bench {
 
 enum class Triggering { before, meanwhile };
+enum class Threads { shared, one_per_run };
 
 struct Round {
     double seconds = 0;
@@ -18,7 +19,9 @@ void trigger_runs(const WorkflowSite& site, int runs);
 
 // From the start of a worker until all runs are SUCCESS in the store. They have three steps. Throws
 // where that is not what the store holds in the end.
-[[nodiscard]] Round drain(const WorkflowSite& site, int runs, Triggering triggering);
+[[nodiscard]] Round drain(
+    const WorkflowSite& site, int runs, Triggering triggering, Threads threads
+);
 [[nodiscard]] Round bare_drain(
     const WorkflowSite& site, int runs, int connections, Triggering triggering
 );

@@ -84,9 +84,13 @@ struct HandlerSpec {
 
 struct WorkerOptions {
     std::string name;
-    int port = 0;                   ///< shown to operators; nothing listens there
-    int concurrency = 16;           ///< handlers at a time; threads are made when they are needed
-    std::optional<Duration> lease;  ///< default: each queue's
+    int port = 0;          ///< shown to operators; nothing listens there
+    int concurrency = 16;  ///< handlers at a time; threads are made when they are needed
+    /// Between two steps a run gives its thread to another one: much cheaper where steps are short,
+    /// but the function may go on in another thread, so nothing that belongs to a thread (a held
+    /// mutex, a thread_local) may be kept over a step.
+    bool share_threads = false;
+    std::optional<Duration> lease;      ///< default: each queue's
     std::optional<Duration> heartbeat;  ///< default: the store's
     Duration poll_interval = 5s;        ///< fallback where no wake-up reaches us
     Duration backoff_base = 1s;
@@ -176,6 +180,10 @@ public:
     }
     WorkerBuilder& port(int value) { return options_.port = value, *this; }
     WorkerBuilder& concurrency(int value) { return options_.concurrency = value, *this; }
+    /// See WorkerOptions::share_threads.
+    WorkerBuilder& share_threads(bool value = true) {
+        return options_.share_threads = value, *this;
+    }
     WorkerBuilder& lease(Duration value) { return options_.lease = value, *this; }
     WorkerBuilder& heartbeat(Duration value) { return options_.heartbeat = value, *this; }
     WorkerBuilder& poll_interval(Duration value) { return options_.poll_interval = value, *this; }

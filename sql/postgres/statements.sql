@@ -39,8 +39,8 @@ select {schema}.record_steps(@run_ids::bigint[], @deliveries::integer[], @step_i
 -- name: suspend_runs(run_ids, deliveries, repeated, statuses, delays_ms, untils, attempts, reasons, event_kinds, event_data, step_ids, positions, step_statuses, step_attempts, inputs, errors, pause_messages, pause_conditions, wake_ats, wake_after_delays, elapsed_us)
 select {schema}.suspend_runs(@run_ids::bigint[], @deliveries::integer[], @statuses::text[], @delays_ms::bigint[], @untils::timestamptz[], @attempts::integer[], @reasons::text[], @step_ids::text[], @positions::integer[], @step_statuses::text[], @step_attempts::integer[], @inputs::text[], @errors::text[], @pause_messages::text[], @pause_conditions::text[], @wake_ats::timestamptz[], @wake_after_delays::boolean[], @elapsed_us::bigint[], @event_kinds::text[], @event_data::text[], @repeated::boolean)
 
--- name: finish_runs(run_ids, deliveries, repeated, outputs, errors, event_kinds, event_data)
-select outcomes, awaited from {schema}.finish_runs(@run_ids::bigint[], @deliveries::integer[], @outputs::text[], @errors::text[], @event_kinds::text[], @event_data::text[], @repeated::boolean, false)
+-- name: finish_runs(run_ids, deliveries, repeated, outputs, errors, event_kinds, event_data, wake)
+select outcomes, awaited from {schema}.finish_runs(@run_ids::bigint[], @deliveries::integer[], @outputs::text[], @errors::text[], @event_kinds::text[], @event_data::text[], @repeated::boolean, @wake::boolean)
 
 -- name: heartbeat(worker_id)
 select {schema}.heartbeat(@worker_id::bigint)

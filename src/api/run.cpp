@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <pawl/run.h>
+#include <thread>
 
 #include "model/run_error.h"
 #include "store/backend.h"
@@ -18,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr Duration first_look = 20ms;
 constexpr Duration longest_look = 500ms;
 // Signals may come in thousands (every commit, where nobody knows whose it was).
-constexpr Duration shortest_look = 2ms;
+constexpr std::chrono::microseconds shortest_look{200};
 
 [[noreturn]] void throw_missing(RunId id) {
     throw Error(ErrorCode::run_not_found, fmt::format("run {} does not exist", id.value()));
@@ -63,19 +64,17 @@ std::vector<StepInfo> Run::steps() const {
 Json Run::wait_json(Duration timeout) const {
     const auto deadline = Clock::now() + timeout;
     base::RunSignals::Watch watch(backend_->run_signals(), id_);
-    if (auto result = result_of(info())) return std::move(*result);
-    if (timeout > Duration::zero()) {
+    // In this order: it may end before anybody knows that we wait.
+    if (timeout > Duration::zero())
         retrying(*backend_, [&] { return backend_->announce_waiter(id_); });
-        // It may have ended before anybody knew that we wait.
-        if (auto result = result_of(info())) return std::move(*result);
-    }
+    if (auto result = result_of(info())) return std::move(*result);
     Duration look = first_look;
     while (Clock::now() < deadline) {
         const auto looked_at = Clock::now();
-        watch.wait(std::min(deadline, looked_at + look));
+        const bool told = watch.wait(std::min(deadline, looked_at + look));
+        if (told) std::this_thread::sleep_until(std::min(deadline, looked_at + shortest_look));
         if (auto result = result_of(info())) return std::move(*result);
-        look = std::min(look * 2, longest_look);
-        if (Clock::now() - looked_at < shortest_look) watch.wait(looked_at + shortest_look);
+        if (!told) look = std::min(look * 2, longest_look);
     }
     throw Error(
         ErrorCode::wait_timeout,

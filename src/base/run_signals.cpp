@@ -1,5 +1,7 @@
 #include "base/run_signals.h"
 
+#include <utility>
+
 namespace pawl::base {
 
 RunSignals::Watch::Watch(RunSignals& signals, RunId run) : signals_(signals), run_(run) {
@@ -19,10 +21,10 @@ RunSignals::Watch::~Watch() {
     }
 }
 
-void RunSignals::Watch::wait(std::chrono::steady_clock::time_point deadline) {
+bool RunSignals::Watch::wait(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(signals_.mutex_);
     signals_.changed_.wait_until(lock, deadline, [&] { return signalled_; });
-    signalled_ = false;
+    return std::exchange(signalled_, false);
 }
 
 RunSignals::Observation::Observation(RunSignals& signals, Observer observer) : signals_(signals) {
@@ -36,14 +38,17 @@ RunSignals::Observation::~Observation() {
 }
 
 void RunSignals::notify(RunId run) {
-    if (watched()) {
-        {
-            const std::lock_guard lock(mutex_);
-            const auto [first, last] = watches_.equal_range(run);
-            for (auto at = first; at != last; ++at) at->second->signalled_ = true;
-        }
-        changed_.notify_all();
+    if (!watched()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto [first, last] = watches_.equal_range(run);
+        for (auto at = first; at != last; ++at) at->second->signalled_ = true;
     }
+    changed_.notify_all();
+}
+
+void RunSignals::notify_cancelled(RunId run) {
+    notify(run);
     const std::lock_guard lock(observers_mutex_);
     for (const Observer& observer : observers_) observer(run);
 }

@@ -22,8 +22,8 @@ public:
         ~Watch();
         Watch(const Watch&) = delete;
         Watch& operator=(const Watch&) = delete;
-        // Returns at the next signal since the last wait, or at the deadline.
-        void wait(std::chrono::steady_clock::time_point deadline);
+        // Returns true at the next signal since the last wait, false at the deadline.
+        bool wait(std::chrono::steady_clock::time_point deadline);
 
     private:
         friend class RunSignals;
@@ -31,7 +31,7 @@ public:
         const RunId run_;
         bool signalled_ = false;  // guarded by the mutex of signals_
     };
-    // Called for every signal of a single run, on the thread that gives it. Must not block.
+    // Called when a run was cancelled, on the thread that tells it. Must not block.
     using Observer = std::function<void(RunId)>;
     class Observation {
     public:
@@ -45,8 +45,9 @@ public:
         std::list<Observer>::iterator place_;
     };
 
-    void notify(RunId run);
-    void notify_all();  // something was written, nobody knows what
+    void notify(RunId run);            // it has ended
+    void notify_cancelled(RunId run);  // whoever holds it is told, too
+    void notify_all();                 // something was written, nobody knows what
     [[nodiscard]] bool watched() const { return watches_count_ > 0; }
 
 private:

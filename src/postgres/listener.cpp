@@ -14,7 +14,8 @@ namespace pawl::postgres {
 
 namespace {
 
-constexpr std::string_view run_prefix = "run:";
+constexpr std::string_view run_prefix = "run:";  // has ended
+constexpr std::string_view cancelled_prefix = "cancelled:";
 
 std::int64_t number(std::string_view text) {
     std::int64_t value = 0;
@@ -85,6 +86,8 @@ void Listener::deliver(PGconn* connection) {
         const std::string_view text = notification->extra;
         if (text.starts_with(run_prefix)) {
             signals_.notify(RunId(number(text.substr(run_prefix.size()))));
+        } else if (text.starts_with(cancelled_prefix)) {
+            signals_.notify_cancelled(RunId(number(text.substr(cancelled_prefix.size()))));
         } else if (const QueueId queue(number(text)); queue) {
             hub_.notify(queue);
         } else {

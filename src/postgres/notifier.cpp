@@ -8,12 +8,20 @@ namespace pawl::postgres {
 
 namespace {
 constexpr auto gathering_time = 2ms;
-}
+constexpr auto quiet_time = 3ms;
+}  // namespace
 
 Notifier::~Notifier() {
     if (!thread_.joinable()) return;
     thread_.request_stop();
     thread_.join();
+}
+
+Wake Notifier::next() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::lock_guard lock(mutex_);
+    const bool quiet = now - std::exchange(last_, now) >= quiet_time;
+    return quiet ? Wake::in_transaction : Wake::after_commit;
 }
 
 void Notifier::wake(QueueId queue) {

@@ -1,5 +1,6 @@
-// Sends NOTIFY after the commit it tells of, never inside: commits with a NOTIFY queue behind one
-// lock of the whole server. What gathers within a few milliseconds goes out as one.
+// Sends NOTIFY after the commit it tells of: commits with a NOTIFY queue behind one lock of the
+// whole server. What gathers within a few milliseconds goes out as one. Only where it is quiet a
+// NOTIFY may ride inside the commit, which saves a round trip.
 #pragma once
 
 #include <condition_variable>
@@ -13,6 +14,8 @@
 
 namespace pawl::postgres {
 
+enum class Wake { in_transaction, after_commit };
+
 class Notifier {
 public:
     Notifier(Pool& pool, base::Log log) : pool_(pool), log_(std::move(log)) {}
@@ -20,6 +23,9 @@ public:
     Notifier(const Notifier&) = delete;
     Notifier& operator=(const Notifier&) = delete;
 
+    // How the next wake-up shall be sent: inside its transaction, where the last one was a while
+    // ago.
+    [[nodiscard]] Wake next();
     // Both return at once. Queue 0 wakes everybody.
     void wake(QueueId queue);
     void tell(RunId run);  // that has ended
@@ -34,6 +40,7 @@ private:
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::set<std::string> pending_;
+    std::chrono::steady_clock::time_point last_{};
     std::jthread thread_;  // started by the first one
 };
 

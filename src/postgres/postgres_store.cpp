@@ -38,13 +38,13 @@ Timestamp PostgresStore::now() {
     return call(sql::clock, {}, Access::read).time(0, 0);
 }
 
-void PostgresStore::wake_queue(QueueId queue) {
+void PostgresStore::wake_queue(QueueId queue, Wake wake) {
     if (queue) {
         hub_.notify(queue);
     } else {
         hub_.notify_all();
     }
-    notifier_.wake(queue);
+    if (wake == Wake::after_commit) notifier_.wake(queue);
 }
 
 void PostgresStore::listen() {

@@ -10,6 +10,7 @@
 #include "postgres/listener.h"
 #include "postgres/notifier.h"
 #include "postgres/pool.h"
+#include "postgres/settle.h"
 #include "store/backend.h"
 
 namespace pawl::postgres {
@@ -123,19 +124,21 @@ private:
         std::span<const store::Write> writes,
         store::Attempt attempt,
         std::span<store::WriteOutcome> outcomes,
-        std::vector<RunId>& awaited
+        Ends& ends
     );
     void tell_of_ends(
         std::span<const store::Write> writes,
         std::span<const store::WriteOutcome> outcomes,
-        std::span<const RunId> awaited
+        const Ends& ends
     );
     ClaimPosition position(const store::ClaimRequest& request);
     void remember(
         const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position
     );
-    void wake_queue(QueueId queue);  // here and, after the commit, in other processes; 0: all
-    void listen();                   // where nobody does yet
+    void wake_queue(
+        QueueId queue, Wake wake = Wake::after_commit
+    );              // here and, after the commit, in other processes; 0: all
+    void listen();  // where nobody does yet
     void apply_migrations(Connection& connection, int version);
     void record_manifest(Connection& connection);
     SchemaReport compare_with_manifest(Connection& connection);

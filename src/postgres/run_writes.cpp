@@ -132,7 +132,9 @@ Params suspend_params(std::span<const Write> writes, const Places& places, Attem
     return params;
 }
 
-Params finish_params(std::span<const Write> writes, const Places& places, Attempt attempt) {
+Params finish_params(
+    std::span<const Write> writes, const Places& places, Attempt attempt, Wake wake
+) {
     Params params = lease_params(writes, places, attempt);
     params.text_array(column(writes, places, [](const Write& w) {
         return w.status == RunStatus::success ? Text(w.output) : std::nullopt;
@@ -141,6 +143,7 @@ Params finish_params(std::span<const Write> writes, const Places& places, Attemp
         return w.status == RunStatus::success ? std::nullopt : Text(w.error);
     }));
     add_events(params, writes, places);
+    params.boolean(wake == Wake::in_transaction);
     return params;
 }
 

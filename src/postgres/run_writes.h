@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "postgres/notifier.h"
 #include "postgres/params.h"
 #include "store/batch.h"
 
@@ -27,7 +28,7 @@ void order_by_run(std::span<const store::Write> writes, Places& places);
     std::span<const store::Write> writes, const Places& places, store::Attempt attempt
 );
 [[nodiscard]] Params finish_params(
-    std::span<const store::Write> writes, const Places& places, store::Attempt attempt
+    std::span<const store::Write> writes, const Places& places, store::Attempt attempt, Wake wake
 );
 
 }  // namespace pawl::postgres

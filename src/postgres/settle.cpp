@@ -56,7 +56,7 @@ Params message_params(
 }
 
 Params params_of(
-    WriteKind kind, std::span<const Write> writes, const Places& places, Attempt attempt
+    WriteKind kind, std::span<const Write> writes, const Places& places, Attempt attempt, Wake wake
 ) {
     switch (kind) {
         case WriteKind::checkpoint:
@@ -64,7 +64,7 @@ Params params_of(
         case WriteKind::suspend:
             return suspend_params(writes, places, attempt);
         case WriteKind::finish:
-            return finish_params(writes, places, attempt);
+            return finish_params(writes, places, attempt, wake);
         case WriteKind::archive:
         case WriteKind::remove:
         case WriteKind::release:
@@ -115,14 +115,14 @@ void settle(
     std::span<const Write> writes,
     Attempt attempt,
     std::span<WriteOutcome> outcomes,
-    std::vector<RunId>& awaited
+    Ends& ends
 ) {
     const auto parts = parts_of(writes);
     std::vector<Params> params;
     std::vector<Call> calls;
     params.reserve(parts.size());
     for (const Part& part : parts) {
-        params.push_back(params_of(part.call->kind, writes, part.places, attempt));
+        params.push_back(params_of(part.call->kind, writes, part.places, attempt, ends.wake));
         calls.push_back({*part.call->statement, params.back()});
     }
     const auto answers = connection.run(calls, Access::write);
@@ -131,7 +131,7 @@ void settle(
         for (std::size_t item = 0; item < words.size(); ++item)
             outcomes[parts[i].places[item]].status = to_status(words[item]);
         if (parts[i].call->kind != WriteKind::finish) continue;
-        for (const auto run : answers[i].int8_array(0, 1)) awaited.emplace_back(run);
+        for (const auto run : answers[i].int8_array(0, 1)) ends.awaited.emplace_back(run);
     }
 }
 

@@ -5,18 +5,24 @@
 #include <vector>
 
 #include "postgres/connection.h"
+#include "postgres/notifier.h"
 #include "store/batch.h"
 
 namespace pawl::postgres {
 
-// Fills the outcomes, aligned with the writes, and adds the runs that ended while somebody waits
-// for them. Throws as Connection::run.
+// How those who wait for runs are told, and the runs that ended while somebody waits for them.
+struct Ends {
+    Wake wake = Wake::after_commit;
+    std::vector<RunId> awaited;
+};
+
+// Fills the outcomes, aligned with the writes. Throws as Connection::run.
 void settle(
     Connection& connection,
     std::span<const store::Write> writes,
     store::Attempt attempt,
     std::span<store::WriteOutcome> outcomes,
-    std::vector<RunId>& awaited
+    Ends& ends
 );
 
 }  // namespace pawl::postgres

@@ -8,8 +8,6 @@ namespace pawl::postgres {
 
 namespace {
 
-enum class Wake { in_transaction, after_commit };
-
 Params enqueue_params(const std::string& queue, std::span<const NewMessage> messages, Wake wake) {
     std::vector<std::string_view> payloads;
     std::vector<int> priorities;
@@ -38,10 +36,10 @@ std::vector<MessageId> read_ids(const Rows& rows) {
 std::vector<MessageId> PostgresStore::enqueue(
     const std::string& queue, std::span<const NewMessage> messages
 ) {
-    const Rows rows = call(
-        sql::enqueue_batch, enqueue_params(queue, messages, Wake::after_commit), Access::write
-    );
-    wake_queue(QueueId(rows.int8(0, 1)));
+    const Wake wake = notifier_.next();
+    const Rows rows =
+        call(sql::enqueue_batch, enqueue_params(queue, messages, wake), Access::write);
+    wake_queue(QueueId(rows.int8(0, 1)), wake);
     return read_ids(rows);
 }
 

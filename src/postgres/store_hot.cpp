@@ -17,6 +17,12 @@ using store::WriteStatus;
 
 namespace {
 
+constexpr std::size_t few_writes = 4;
+
+bool is_end(const Write& write) {
+    return write.kind == WriteKind::finish;
+}
+
 bool wakes_others(const Write& write) {
     const bool now = write.delay == Duration::zero() && !write.until;
     return (write.kind == WriteKind::release && now) || (write.kind == WriteKind::suspend && now) ||
@@ -90,32 +96,33 @@ void PostgresStore::remember(
 std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, Attempt attempt) {
     std::vector<WriteOutcome> outcomes(writes.size());
     if (writes.empty()) return outcomes;
-    std::vector<RunId> awaited;
+    Ends ends;
+    if (writes.size() <= few_writes && std::ranges::any_of(writes, is_end))
+        ends.wake = notifier_.next();
     {
         const auto connection = checked(pool_);
-        commit_range(*connection, writes, attempt, outcomes, awaited);
+        commit_range(*connection, writes, attempt, outcomes, ends);
     }
     if (std::ranges::any_of(writes, wakes_others)) {
         wake_queue({});
     } else if (std::ranges::any_of(writes, is_suspension)) {
         hub_.notify_all();  // who waits here shall know when these go on
     }
-    tell_of_ends(writes, outcomes, awaited);
+    tell_of_ends(writes, outcomes, ends);
     return outcomes;
 }
 
 void PostgresStore::tell_of_ends(
-    std::span<const Write> writes,
-    std::span<const WriteOutcome> outcomes,
-    std::span<const RunId> awaited
+    std::span<const Write> writes, std::span<const WriteOutcome> outcomes, const Ends& ends
 ) {
     if (signals_.watched()) {
         for (std::size_t i = 0; i < writes.size(); ++i) {
-            if (writes[i].kind == WriteKind::finish && outcomes[i].status == WriteStatus::done)
+            if (is_end(writes[i]) && outcomes[i].status == WriteStatus::done)
                 signals_.notify(RunId(writes[i].lease.message.value()));
         }
     }
-    for (const RunId run : awaited) notifier_.tell(run);
+    if (ends.wake == Wake::in_transaction) return;
+    for (const RunId run : ends.awaited) notifier_.tell(run);
 }
 
 // One item never harms another: what the server refuses is halved until the guilty one stands
@@ -125,12 +132,12 @@ void PostgresStore::commit_range(
     std::span<const Write> writes,
     Attempt attempt,
     std::span<WriteOutcome> outcomes,
-    std::vector<RunId>& awaited
+    Ends& ends
 ) {
     constexpr int max_conflicts = 10;
     for (int conflicts = 0;; ++conflicts) {
         try {
-            return settle(connection, writes, attempt, outcomes, awaited);
+            return settle(connection, writes, attempt, outcomes, ends);
         } catch (const Refused& refused) {
             if (is_conflict(refused.error) && conflicts < max_conflicts) continue;
             const Error error = to_error(refused.error, target_.schema);
@@ -145,8 +152,8 @@ void PostgresStore::commit_range(
         }
     }
     const std::size_t half = writes.size() / 2;
-    commit_range(connection, writes.first(half), attempt, outcomes.first(half), awaited);
-    commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half), awaited);
+    commit_range(connection, writes.first(half), attempt, outcomes.first(half), ends);
+    commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half), ends);
 }
 
 store::HeartbeatResult PostgresStore::heartbeat(
@@ -156,7 +163,7 @@ store::HeartbeatResult PostgresStore::heartbeat(
     result.outcomes.resize(extensions.size());
     const auto connection = checked(heartbeat_pool_);
     return translated([&] {
-        std::vector<RunId> none;
+        Ends none;
         if (!extensions.empty())
             settle(*connection, extensions, Attempt::first, result.outcomes, none);
         if (!worker) return result;

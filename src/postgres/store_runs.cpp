@@ -198,7 +198,7 @@ void PostgresStore::resume(RunId run, const std::string& step, const Json& data)
 
 void PostgresStore::cancel(RunId run, const std::string& reason) {
     call(sql::cancel, run_and_text(run, reason), Access::write);
-    signals_.notify(run);
+    signals_.notify_cancelled(run);
 }
 
 void PostgresStore::wake(RunId run) {
@@ -220,7 +220,7 @@ RunId PostgresStore::fork(RunId run, const std::string& from_step) {
 
 void PostgresStore::delete_run(RunId run, const std::string& reason) {
     call(sql::delete_run, run_and_text(run, reason), Access::write);
-    signals_.notify(run);
+    signals_.notify_cancelled(run);
 }
 
 }  // namespace pawl::postgres

@@ -8,8 +8,6 @@ namespace pawl::postgres {
 
 namespace {
 
-enum class Wake { in_transaction, after_commit };
-
 // Tags beside the runs: tags[i] belongs to run places[i], counted from 1.
 struct Tags {
     std::vector<int> places;
@@ -93,9 +91,9 @@ void require_workflows(UserTransaction& mine, std::span<const NewRun> runs) {
 
 std::vector<store::Triggered> PostgresStore::trigger(std::span<const NewRun> runs) {
     if (runs.empty()) return {};
-    const Rows rows =
-        call(sql::trigger_batch, trigger_params(runs, Wake::after_commit), Access::write);
-    for (const auto workflow : rows.int8_array(0, 2)) wake_queue(QueueId(workflow));
+    const Wake wake = notifier_.next();
+    const Rows rows = call(sql::trigger_batch, trigger_params(runs, wake), Access::write);
+    for (const auto workflow : rows.int8_array(0, 2)) wake_queue(QueueId(workflow), wake);
     return read_triggered(rows);
 }
 

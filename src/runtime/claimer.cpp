@@ -68,8 +68,8 @@ void Claimer::work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         try {
             const auto ticket = backend_.wake_hub().ticket();
-            const bool idle = paused_ || claim_once(store::Scan::streaming, stop) == 0;
-            if (idle && (paused_ || !more_)) wait_for_work(ticket, stop);
+            if (!paused_) claim_once(store::Scan::streaming, stop);
+            if (paused_ || !more_) wait_for_work(ticket, stop);
             error_pause_ = 20ms;
         } catch (const std::exception& error) {
             backend_.log().warning(fmt::format("claiming goes on later: {}", error.what()));
@@ -144,7 +144,8 @@ int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
     const int wanted = std::min(room * largest_batch_, std::max(max_claim, largest_batch_));
     const auto asked_at = Clock::now();
     store::Claim claim = stream_.next(wanted, scan);
-    more_ = claim.more;
+    // What did not fill the room was all there is.
+    more_ = claim.more || static_cast<int>(claim.messages.size()) >= wanted;
     if (claim.next_due) due_at_ = Clock::now() + (*claim.next_due - claim.now);
     if (claim.messages.empty()) return 0;
 
@@ -154,6 +155,7 @@ int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
     auto calls = to_calls(claim);
     for (const auto& call : calls) call->claimed_at_steady = asked_at;
     if (alone) {
+        more_ = true;  // it came alone, whatever else there is
         run_alone(std::move(calls), stop);
     } else {
         executor_.push(std::move(calls));

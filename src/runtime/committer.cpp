@@ -51,14 +51,42 @@ void Committer::submit(std::vector<Write> writes, Settled settled) {
     if (!enqueue(items)) give_up(items);
 }
 
-WriteOutcome Committer::commit_one(Write write) {
+WriteOutcome Committer::commit_one(Write write, Wait wait) {
     Awaited awaited;
     awaited.write = std::move(write);
     const Item item{nullptr, 0, &awaited};
-    if (!enqueue(std::span(&item, 1))) give_up(std::span(&item, 1));
+    if (wait == Wait::park) awaited.fiber = base::Fiber::current();
+    if (awaited.fiber != nullptr) {
+        base::Fiber::park([this, &item] { send(item); });
+        return std::move(awaited.outcome);
+    }
+    if (commits_at_once(awaited)) return std::move(awaited.outcome);
+    send(item);
     awaited.gate.wait();
     if (awaited.next != nullptr) awaited.next->gate.open();
     return std::move(awaited.outcome);
+}
+
+// Where nothing else is to be committed, who waits does it: that saves two changes of threads.
+bool Committer::commits_at_once(Awaited& awaited) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!pending_.empty() || in_flight_ > 0 || stop_.stop_requested()) return false;
+        ++in_flight_;
+    }
+    auto outcomes = commit(std::span(&awaited.write, 1), stop_.get_token());
+    {
+        const std::lock_guard lock(mutex_);
+        --in_flight_;
+        if (waiting_for_room_ > 0) settled_.notify_all();
+    }
+    if (!outcomes.empty()) awaited.outcome = std::move(outcomes.front());
+    return !outcomes.empty() && awaited.outcome.status != WriteStatus::busy;
+}
+
+void Committer::send(const Item& item) {
+    const Item copy = item;  // who waits may go on, and with it the item, before this returns
+    if (!enqueue(std::span(&copy, 1))) give_up(std::span(&copy, 1));
 }
 
 // Hundreds of threads may have waited for one commit. Each of them wakes the next: then the
@@ -147,10 +175,6 @@ std::vector<WriteOutcome> Committer::commit(
 }
 
 void Committer::settle(const Item& item, WriteOutcome outcome) {
-    if (item.awaited != nullptr) {
-        item.awaited->outcome = std::move(outcome);
-        return item.awaited->gate.open();
-    }
     Submission& submission = *item.submission;
     submission.outcomes[item.index] = std::move(outcome);
     if (--submission.open > 0) return;
@@ -159,27 +183,42 @@ void Committer::settle(const Item& item, WriteOutcome outcome) {
 }
 
 void Committer::give_up(std::span<const Item> items) {
-    for (const Item& item : items)
-        settle(item, {WriteStatus::lease_lost, "the worker has stopped"});
+    std::vector<WriteOutcome> outcomes(
+        items.size(), {WriteStatus::lease_lost, "the worker has stopped"}
+    );
+    std::vector<Item> none;
+    settle_all(items, outcomes, none);
+}
+
+void Committer::settle_all(
+    std::span<const Item> items, std::span<WriteOutcome> outcomes, std::vector<Item>& busy
+) {
+    std::vector<Awaited*> at_gates;
+    std::vector<base::Fiber*> fibers;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        Awaited* const awaited = items[i].awaited;
+        if (outcomes[i].status == WriteStatus::busy) {
+            busy.push_back(items[i]);
+        } else if (awaited == nullptr) {
+            settle(items[i], std::move(outcomes[i]));
+        } else {
+            awaited->outcome = std::move(outcomes[i]);
+            if (awaited->fiber != nullptr) {
+                fibers.push_back(awaited->fiber);
+            } else {
+                at_gates.push_back(awaited);
+            }
+        }
+    }
+    wake(at_gates);
+    if (!fibers.empty()) resume_(fibers);
 }
 
 void Committer::distribute(std::vector<Item> items, std::vector<WriteOutcome> outcomes) {
     std::vector<Item> busy;
-    std::vector<Awaited*> settled;
-    const std::size_t count = items.size();
-    for (std::size_t i = 0; i < count; ++i) {
-        if (outcomes[i].status == WriteStatus::busy) {
-            busy.push_back(items[i]);
-        } else if (items[i].awaited != nullptr) {
-            items[i].awaited->outcome = std::move(outcomes[i]);
-            settled.push_back(items[i].awaited);
-        } else {
-            settle(items[i], std::move(outcomes[i]));
-        }
-    }
-    wake(settled);
+    settle_all(items, outcomes, busy);
     const std::lock_guard lock(mutex_);
-    in_flight_ -= count;
+    in_flight_ -= items.size();
     only_busy_left_ = !busy.empty() && pending_.empty();
     pending_.insert(pending_.begin(), busy.begin(), busy.end());
     if (waiting_for_room_ > 0) settled_.notify_all();

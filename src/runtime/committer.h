@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/fiber.h"
 #include "base/gate.h"
 #include "store/backend.h"
 
@@ -32,8 +33,13 @@ public:
 
     // Waits while too much is pending: a database that cannot follow slows the handlers down.
     void submit(std::vector<store::Write> writes, Settled settled);
-    // One write, whose outcome the caller waits for.
-    [[nodiscard]] store::WriteOutcome commit_one(store::Write write);
+    // One write, whose outcome the caller waits for. A fiber leaves its thread meanwhile (park),
+    // unless it must not (block).
+    enum class Wait { park, block };
+    [[nodiscard]] store::WriteOutcome commit_one(store::Write write, Wait wait);
+    // Who lets parked fibers go on. Set before the first of them.
+    using Resume = std::function<void(std::span<base::Fiber* const>)>;
+    void set_resume(Resume resume) { resume_ = std::move(resume); }
     // Returns when all that was submitted before is settled, or at the deadline: false.
     bool flush(std::chrono::steady_clock::time_point deadline);
     void stop();  // idempotent; what is pending then is given up: leases end by themselves
@@ -49,6 +55,7 @@ private:
     struct Awaited {
         store::Write write;
         store::WriteOutcome outcome;
+        base::Fiber* fiber = nullptr;  // parked; else the thread waits at the gate
         base::Gate gate;
         Awaited* next = nullptr;  // to be woken by who was woken: see wake()
     };
@@ -68,12 +75,20 @@ private:
     );
     void distribute(std::vector<Item> items, std::vector<store::WriteOutcome> outcomes);
     bool enqueue(std::span<const Item> items);
+    void send(const Item& item);
+    [[nodiscard]] bool commits_at_once(Awaited& awaited);
     static void settle(const Item& item, store::WriteOutcome outcome);
-    static void give_up(std::span<const Item> items);
+    void give_up(std::span<const Item> items);
+    void settle_all(
+        std::span<const Item> items,
+        std::span<store::WriteOutcome> outcomes,
+        std::vector<Item>& busy
+    );
     static void wake(std::span<Awaited* const> settled);
     void pause(Duration time, const std::stop_token& stop);
 
     store::Backend& backend_;
+    Resume resume_;
     std::mutex mutex_;
     std::condition_variable_any work_;     // a lane may go on
     std::condition_variable_any settled_;  // there is less pending

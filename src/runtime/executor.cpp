@@ -21,6 +21,11 @@ namespace {
 constexpr double fetch_ahead_seconds = 0.05;
 constexpr int max_fetch_ahead = 1'000;
 constexpr Duration measure_every = 10ms;
+constexpr Duration stalled_after = 5ms;
+
+std::size_t few_threads() {
+    return std::max(2U, std::thread::hardware_concurrency());
+}
 
 }  // namespace
 
@@ -31,7 +36,16 @@ Executor::Executor(
       committer_(committer),
       leases_(leases),
       backend_(backend),
-      runner_(committer, backend, watchdog_) {}
+      runner_(committer, backend, watchdog_),
+      shared_(options.share_threads && base::Fiber::supported()),
+      first_threads_(std::min<std::size_t>(
+          shared_ ? few_threads() : ~0U, static_cast<std::size_t>(options.concurrency)
+      )) {
+    if (!shared_) return;
+    committer.set_resume([this](std::span<base::Fiber* const> fibers) { resume(fibers); });
+    stall_watch_ =
+        std::jthread([this](const std::stop_token& stop) { add_threads_when_stalled(stop); });
+}
 
 Executor::~Executor() {
     {
@@ -39,19 +53,68 @@ Executor::~Executor() {
         stopping_ = true;
     }
     work_.notify_all();
+    stall_watch_ = {};  // nobody adds threads any more
     for (auto& thread : threads_) thread.join();
 }
 
 void Executor::push(std::vector<std::shared_ptr<Executing>> work) {
     const std::lock_guard lock(mutex_);
     for (auto& executing : work) queued_.push_back(std::move(executing));
-    const std::size_t idle = threads_.size() - running_count_;
-    for (std::size_t i = 0; i < std::min(work.size(), idle); ++i) work_.notify_one();
-    while (threads_.size() - running_count_ < queued_.size() &&
-           threads_.size() < static_cast<std::size_t>(options_.concurrency)) {
-        const std::size_t slot = threads_.size();
-        running_.emplace_back();
-        threads_.emplace_back([this, slot] { this->work(slot); });
+    call_threads(work.size());
+}
+
+// Of the committer: what these have waited for is there.
+void Executor::resume(std::span<base::Fiber* const> fibers) {
+    const std::lock_guard lock(mutex_);
+    ready_.insert(ready_.end(), fibers.begin(), fibers.end());
+    call_threads(fibers.size());
+}
+
+// The mutex is held.
+void Executor::call_threads(std::size_t work) {
+    const std::size_t idle = threads_.size() - busy_threads_;
+    for (std::size_t i = 0; i < std::min(work, idle); ++i) work_.notify_one();
+    // Idle ones may have been called for other work already, and not be awake yet.
+    while (threads_.size() - busy_threads_ < waiting_work() && threads_.size() < first_threads_)
+        add_thread();
+    look_for_stall();
+}
+
+// The mutex is held.
+void Executor::look_for_stall() {
+    if (!stall_watch_asleep_ || busy_threads_ < threads_.size() || !has_work()) return;
+    stall_watch_asleep_ = false;
+    stalled_.notify_one();
+}
+
+void Executor::add_thread() {
+    threads_.emplace_back([this] { work(); });
+}
+
+std::size_t Executor::waiting_work() const {
+    const auto concurrency = static_cast<std::size_t>(options_.concurrency);
+    const std::size_t startable =
+        stopping_ ? 0 : concurrency - std::min(concurrency, running_count_);
+    return ready_.size() + std::min(queued_.size(), startable);
+}
+
+bool Executor::has_work() const {
+    return waiting_work() > 0;
+}
+
+// Bodies that take long keep their threads: others must not wait for them.
+void Executor::add_threads_when_stalled(const std::stop_token& stop) {
+    const auto concurrency = static_cast<std::size_t>(options_.concurrency);
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        stall_watch_asleep_ = true;
+        look_for_stall();
+        stalled_.wait(lock, stop, [&] { return !stall_watch_asleep_; });
+        const std::uint64_t before = taken_;
+        stalled_.wait_for(lock, stop, stalled_after, [] { return false; });
+        if (stop.stop_requested() || taken_ != before || busy_threads_ < threads_.size()) continue;
+        const std::size_t wanted = std::min(waiting_work(), threads_.size());
+        for (std::size_t i = 0; i < wanted && threads_.size() < concurrency; ++i) add_thread();
     }
 }
 
@@ -123,27 +186,75 @@ std::vector<std::shared_ptr<Executing>> Executor::abandon() {
             if (executing) running.push_back(executing);
         }
     }
-    for (const auto& executing : running) executing->stop.request_stop();
+    for (const auto& executing : running) {
+        executing->lost = true;  // whatever it still reports comes too late
+        executing->stop.request_stop();
+    }
     return running;
 }
 
-void Executor::work(std::size_t slot) {
+void Executor::work() {
     std::unique_lock lock(mutex_);
     while (true) {
-        work_.wait(lock, [&] { return stopping_ || !queued_.empty(); });
-        if (stopping_) return;
-        const std::shared_ptr<Executing> executing = std::move(queued_.front());
-        queued_.pop_front();
-        running_[slot] = executing;
-        ++running_count_;
-        lock.unlock();
-        run(executing);
+        work_.wait(lock, [&] { return has_work() || (stopping_ && running_count_ == 0); });
+        if (!has_work()) return;
+        ++busy_threads_;
+        ++taken_;
+        if (!ready_.empty()) {
+            base::Fiber* const fiber = ready_.front();
+            ready_.pop_front();
+            look_for_stall();
+            lock.unlock();
+            go_on(fiber);
+        } else {
+            const std::shared_ptr<Executing> executing = std::move(queued_.front());
+            queued_.pop_front();
+            const std::size_t slot = take_slot(executing);
+            look_for_stall();
+            lock.unlock();
+            start(executing, slot);
+        }
         lock.lock();
-        running_[slot].reset();
-        --running_count_;
-        ++finished_;
-        tell_waiting();
+        --busy_threads_;
     }
+}
+
+// The mutex is held.
+std::size_t Executor::take_slot(const std::shared_ptr<Executing>& executing) {
+    ++running_count_;
+    if (free_slots_.empty()) {
+        running_.push_back(executing);
+        return running_.size() - 1;
+    }
+    const std::size_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    running_[slot] = executing;
+    return slot;
+}
+
+void Executor::start(const std::shared_ptr<Executing>& executing, std::size_t slot) {
+    if (!shared_ || !executing->run) {
+        run(executing);
+        return ended(slot);
+    }
+    go_on(new base::Fiber(stacks_, [this, executing, slot] {
+        run(executing);
+        ended(slot);
+    }));
+}
+
+void Executor::go_on(base::Fiber* fiber) {
+    if (fiber->resume() == base::Fiber::State::ended) delete fiber;
+}
+
+void Executor::ended(std::size_t slot) {
+    const std::lock_guard lock(mutex_);
+    running_[slot].reset();
+    free_slots_.push_back(slot);
+    --running_count_;
+    ++finished_;
+    tell_waiting();
+    if (stopping_ && running_count_ == 0) work_.notify_all();
 }
 
 void Executor::run(const std::shared_ptr<Executing>& executing) {

@@ -1,4 +1,7 @@
-// Runs handlers on up to `concurrency` threads and hands their reports to the committer.
+// Runs up to `concurrency` handlers at a time and hands their reports to the committer. Each has a
+// thread; or, where runs share threads, each run is a fiber that leaves its thread while it waits
+// for a commit. Then few threads do as long as bodies are short: when nothing has moved for a few
+// milliseconds there are more, up to one per run.
 #pragma once
 
 #include <chrono>
@@ -9,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/fiber.h"
 #include "runtime/committer.h"
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
@@ -46,7 +50,18 @@ public:
     [[nodiscard]] std::vector<std::shared_ptr<Executing>> abandon();
 
 private:
-    void work(std::size_t slot);
+    void work();
+    void resume(std::span<base::Fiber* const> fibers);
+    void start(const std::shared_ptr<Executing>& executing, std::size_t slot);
+    void go_on(base::Fiber* fiber);
+    void ended(std::size_t slot);
+    [[nodiscard]] std::size_t take_slot(const std::shared_ptr<Executing>& executing);
+    [[nodiscard]] bool has_work() const;
+    [[nodiscard]] std::size_t waiting_work() const;
+    void call_threads(std::size_t work);
+    void look_for_stall();
+    void add_thread();
+    void add_threads_when_stalled(const std::stop_token& stop);
     void run(const std::shared_ptr<Executing>& executing);
     void settle(const std::shared_ptr<Executing>& executing, std::vector<store::Write> writes);
     std::vector<store::Write> report(Executing& executing);
@@ -62,21 +77,32 @@ private:
     Watchdog watchdog_;
     RunRunner runner_;
 
+    base::FiberStacks stacks_;
+    const bool shared_;
+    const std::size_t first_threads_;  // are there from the first call on
+
     std::mutex mutex_;
     std::condition_variable work_;         // of the threads; one is woken per call
     std::condition_variable_any changed_;  // of those who wait for room or for the end
+    std::condition_variable_any stalled_;
+    bool stall_watch_asleep_ = false;
     bool stopping_ = false;
     int waiting_for_room_ = 0;
     int waiting_for_end_ = 0;
     std::deque<std::shared_ptr<Executing>> queued_;
-    std::vector<std::shared_ptr<Executing>> running_;  // by thread; empty where it is idle
+    std::deque<base::Fiber*> ready_;                   // fibers that may go on
+    std::vector<std::shared_ptr<Executing>> running_;  // empty places are in free_slots_
+    std::vector<std::size_t> free_slots_;
     std::size_t running_count_ = 0;
+    std::size_t busy_threads_ = 0;
+    std::uint64_t taken_ = 0;  // calls and fibers that threads have taken up
     // The rate at which calls finish decides how far to fetch ahead.
     std::uint64_t finished_ = 0;
     std::uint64_t finished_before_ = 0;
     Clock::time_point measured_at_ = Clock::now();
     double calls_per_second_ = 0;
     std::vector<std::thread> threads_;
+    std::jthread stall_watch_;
 };
 
 }  // namespace pawl::runtime

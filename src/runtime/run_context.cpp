@@ -54,6 +54,7 @@ RunContext::RunContext(Executing& executing, Committer& committer, store::Backen
       committer_(committer),
       backend_(backend),
       owner_(std::this_thread::get_id()),
+      fiber_(base::Fiber::current()),
       uncaught_(std::uncaught_exceptions()),
       log_(std::move(executing.run->steps)) {
     if (const auto& timeout = executing.workflow->run_timeout) {
@@ -65,7 +66,8 @@ RunContext::RunContext(Executing& executing, Committer& committer, store::Backen
 // --- the way in and the ways out ---
 
 void RunContext::check_caller() const {
-    if (std::this_thread::get_id() != owner_)
+    const base::Fiber* const fiber = base::Fiber::current();
+    if (fiber != fiber_ || (fiber == nullptr && std::this_thread::get_id() != owner_))
         misuse(
             "a Context belongs to the thread that runs the workflow's function: gather results "
             "there and record them from it"
@@ -269,7 +271,8 @@ Write RunContext::checkpoint(StepRecord record) const {
 }
 
 void RunContext::commit_step(StepRecord record) {
-    const WriteOutcome outcome = committer_.commit_one(checkpoint(std::move(record)));
+    const WriteOutcome outcome =
+        committer_.commit_one(checkpoint(std::move(record)), Committer::Wait::park);
     switch (outcome.status) {
         case WriteStatus::done:
         case WriteStatus::busy:  // never the last word
@@ -406,7 +409,7 @@ void RunContext::heartbeat() {
         message.lease(),
         std::chrono::duration_cast<Duration>(message.visible_at - executing_.claimed_at)
     );
-    const WriteOutcome outcome = committer_.commit_one(extension);
+    const WriteOutcome outcome = committer_.commit_one(extension, Committer::Wait::block);
     executing_.leases->extended(std::span(&extension, 1), std::span(&outcome, 1), asked_at);
     if (cancelled()) unwind(End::lost);
 }

@@ -116,7 +116,8 @@ private:
     Committer& committer_;
     store::Backend& backend_;
     const std::thread::id owner_;
-    const int uncaught_;  // exceptions in flight when the handler was called
+    const base::Fiber* const fiber_;  // where runs share threads, it is the owner
+    const int uncaught_;              // exceptions in flight when the handler was called
     StepLog log_;
     std::optional<Clock::time_point> deadline_;
     std::unordered_map<std::string, Acquired> acquired_;

@@ -259,7 +259,6 @@ StopReport WorkerRuntime::stop(Duration deadline) {
         std::vector<Write> writes;
         const auto stuck = executor_->abandon();
         for (const auto& executing : stuck) {
-            executing->lost = true;  // whatever it still reports comes too late
             for (const Message& message : executing->messages)
                 writes.push_back(settle_write(WriteKind::release, message.lease()));
         }

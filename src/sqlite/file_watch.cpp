@@ -21,7 +21,7 @@ constexpr milliseconds without_events(250);
 constexpr milliseconds first_look_again(1);
 constexpr milliseconds last_look_again(512);
 // Under load many commits make one wake-up; a few in a row are passed on at once.
-constexpr milliseconds between_calls(10);
+constexpr milliseconds between_calls(1);
 constexpr double most_at_once = 16;
 
 std::int64_t read_version(Database& database) {

@@ -94,7 +94,7 @@ void SqliteStore::cancel(RunId run, const std::string& reason) {
         const RunState state = require_live_run(session, run);
         RunSettler(session, now, told_below).cancel(state, reason);
     });
-    signals_.notify(run);
+    signals_.notify_cancelled(run);
 }
 
 void SqliteStore::wake(RunId run) {
@@ -172,7 +172,7 @@ void SqliteStore::delete_run(RunId run, const std::string& reason) {
             session, state, "deleted", fmt::format(R"({{"reason":{}}})", quoted(reason)), now
         );
     });
-    signals_.notify(run);
+    signals_.notify_cancelled(run);
 }
 
 }  // namespace pawl::sqlite

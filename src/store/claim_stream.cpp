@@ -34,7 +34,10 @@ Claim ClaimStream::next(int max_messages, Scan scan) {
     const auto now = std::chrono::steady_clock::now();
     if (scan == Scan::streaming && now - looked_at_ < look_through_every) {
         Claim claim = ask_busy(wanted);
-        if (!claim.messages.empty()) return claim;
+        if (!claim.messages.empty()) {
+            claim.more = true;  // the others were not looked at
+            return claim;
+        }
     }
     const QueueId began_after = after_;
     Claim claim = ask(all_, after_);

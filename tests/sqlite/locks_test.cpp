@@ -64,6 +64,7 @@ TEST_P(LocksTest, processes_under_load_see_no_busy_error) {
     for (const std::size_t producer : {1U, 3U}) EXPECT_EQ(processes[producer].wait(), 0);
     EXPECT_TRUE(eventually([&] { return queue.stats().archived == 200; }));
     for (const std::size_t consumer : {0U, 2U}) {
+        EXPECT_EQ(processes[consumer].read_line(), "working");  // it handles signals from there on
         processes[consumer].signal(SIGTERM);
         EXPECT_EQ(processes[consumer].wait(), 0);
     }

@@ -2,6 +2,7 @@
 // the test's own process.
 #pragma once
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -64,9 +65,16 @@ protected:
     // A user's own trigger that refuses every write of one run's steps.
     void forbid_steps_of(RunId run) const;
 
+    // With PAWL_TEST_SHARE_THREADS set the whole suite runs with workers that share threads.
+    [[nodiscard]] static bool shares_threads() {
+        return std::getenv("PAWL_TEST_SHARE_THREADS") != nullptr;
+    }
     template <class F>
     [[nodiscard]] Worker worker_for(F function, const std::string& name = "job") const {
-        return worker("w").handle(name, std::move(function)).create(store());
+        return worker("w")
+            .handle(name, std::move(function))
+            .share_threads(shares_threads())
+            .create(store());
     }
     [[nodiscard]] bool finished(RunId run) const {
         return eventually([&] { return is_finished(status(run)); });

@@ -72,19 +72,20 @@ TEST(RunSignalsTest, it_knows_whether_anybody_watches) {
     signals.notify_all();
 }
 
-TEST(RunSignalsTest, observers_hear_of_every_single_run_while_they_live) {
+TEST(RunSignalsTest, observers_hear_of_cancelled_runs_while_they_live) {
     RunSignals signals;
     std::vector<RunId> heard;
     {
         const RunSignals::Observation observation(signals, [&](RunId run) {
             heard.push_back(run);
         });
-        signals.notify(RunId(1));
+        signals.notify_cancelled(RunId(1));
         signals.notify(RunId(2));
         signals.notify_all();
+        signals.notify_cancelled(RunId(3));
     }
-    signals.notify(RunId(3));
-    EXPECT_EQ(heard, (std::vector{RunId(1), RunId(2)}));
+    signals.notify_cancelled(RunId(4));
+    EXPECT_EQ(heard, (std::vector{RunId(1), RunId(3)}));
 }
 
 }  // namespace

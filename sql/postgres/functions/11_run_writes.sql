@@ -121,12 +121,13 @@ begin
         select case when n.outcome <> 'done' or n.tid is not null or exists (
                         select from {schema}.steps s
                         where s.run_id = n.run_id and s.step_id = n.step_id and s.delivery = n.delivery
+                          and s.status = n.status
                         offset 0
                     ) then n.outcome
                     else 'lease_lost' end
-        from unnest(run_ids, deliveries, step_ids, held.tids,
+        from unnest(run_ids, deliveries, step_ids, statuses, held.tids,
                     {schema}.run_outcomes(run_ids, deliveries, held.tids, repeated)) with ordinality
-            as n (run_id, delivery, step_id, tid, outcome, place)
+            as n (run_id, delivery, step_id, status, tid, outcome, place)
         order by n.place
     );
 end

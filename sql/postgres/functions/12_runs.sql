@@ -14,8 +14,9 @@ from {schema}.runs r
 join {schema}.queues q on q.queue_id = r.workflow_id
 left join {schema}.messages m on m.message_id = r.run_id;
 
+-- Stable, so that it becomes part of the caller's prepared plan: who waits for a run asks it often.
 create or replace function {schema}.get_run(run_id bigint) returns setof {schema}.run_info
-language sql
+language sql stable
 as $$ select i.* from {schema}.run_info i where i.run_id = get_run.run_id $$;
 comment on function {schema}.get_run is 'One run, soft-deleted ones too; no row where there is none.';
 

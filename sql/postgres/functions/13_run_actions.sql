@@ -141,7 +141,7 @@ create or replace function {schema}.tell_of_run(run_id bigint) returns void
 language sql
 as $$
     delete from {schema}.awaited_runs a where a.run_id = tell_of_run.run_id;
-    select pg_notify('pawl_{schema_name}', 'run:' || tell_of_run.run_id);
+    select pg_notify('pawl_{schema_name}', 'cancelled:' || tell_of_run.run_id);
 $$;
 
 create or replace function {schema}.cancel(run_id bigint, reason text default '') returns void

@@ -1,0 +1,127 @@
+#include "base/fiber.h"
+
+#include <cstdint>
+#include <cxxabi.h>
+#include <new>
+#include <sys/mman.h>
+#include <utility>
+
+namespace pawl::base {
+
+namespace {
+
+// As much as a thread has; only what is used takes memory. The lowest page is a guard.
+constexpr std::size_t stack_bytes = 8 * 1024 * 1024;
+constexpr std::size_t guard_bytes = 4096;
+
+thread_local Fiber* current_fiber = nullptr;
+
+// The compiler must not remember the address of a thread's variable: after a change of stacks it is
+// another thread's.
+[[gnu::noinline]] void set_current(Fiber* fiber) {
+    asm volatile("");
+    current_fiber = fiber;
+}
+[[gnu::noinline]] Fiber* get_current() {
+    asm volatile("");
+    return current_fiber;
+}
+
+}  // namespace
+
+FiberStacks::~FiberStacks() {
+    for (void* stack : free_) munmap(stack, stack_bytes);
+}
+
+void* FiberStacks::take() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!free_.empty()) {
+            void* stack = free_.back();
+            free_.pop_back();
+            return stack;
+        }
+    }
+    void* stack = mmap(
+        nullptr,
+        stack_bytes,
+        PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+        -1,
+        0
+    );
+    if (stack == MAP_FAILED) throw std::bad_alloc();
+    mprotect(stack, guard_bytes, PROT_NONE);
+    return stack;
+}
+
+void FiberStacks::give_back(void* stack) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(stack);
+}
+
+bool Fiber::supported() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return false;
+#else
+    return true;
+#endif
+}
+
+Fiber::Fiber(FiberStacks& stacks, std::function<void()> body)
+    : stacks_(stacks), body_(std::move(body)), stack_(stacks.take()) {
+    getcontext(&inside_);
+    inside_.uc_stack.ss_sp = stack_;
+    inside_.uc_stack.ss_size = stack_bytes;
+    inside_.uc_link = nullptr;
+    const auto self = reinterpret_cast<std::uintptr_t>(this);
+    makecontext(
+        &inside_,
+        reinterpret_cast<void (*)()>(&Fiber::enter),
+        2,
+        static_cast<unsigned int>(self >> 32U),
+        static_cast<unsigned int>(self)
+    );
+}
+
+Fiber::~Fiber() {
+    stacks_.give_back(stack_);
+}
+
+void Fiber::enter(unsigned int high, unsigned int low) {
+    auto* self = reinterpret_cast<Fiber*>(
+        (static_cast<std::uintptr_t>(high) << 32U) | static_cast<std::uintptr_t>(low)
+    );
+    self->body_();
+    self->ended_ = true;
+    swapcontext(&self->inside_, &self->outside_);  // never comes back
+}
+
+Fiber::Exceptions Fiber::swap_exceptions(Exceptions other) {
+    auto* globals = reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
+    return std::exchange(*globals, other);
+}
+
+Fiber::State Fiber::resume() {
+    set_current(this);
+    const Exceptions threads = swap_exceptions(exceptions_);
+    swapcontext(&outside_, &inside_);
+    exceptions_ = swap_exceptions(threads);
+    set_current(nullptr);
+    if (ended_) return State::ended;
+    const auto afterwards = std::exchange(afterwards_, nullptr);
+    afterwards();
+    return State::parked;
+}
+
+Fiber* Fiber::current() {
+    return get_current();
+}
+
+void Fiber::park(std::function<void()> afterwards) {
+    Fiber* self = get_current();
+    self->afterwards_ = std::move(afterwards);
+    swapcontext(&self->inside_, &self->outside_);
+}
+
+}  // namespace pawl::base
