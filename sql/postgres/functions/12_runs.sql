@@ -62,6 +62,9 @@ declare
     conditions text := {schema}.run_conditions(
         workflow, status, created_from, created_before, idempotency_key, include_deleted);
     newest     text := concat(' and r.run_id < ' || before_run, ' order by r.run_id desc limit ', max_rows);
+    -- The same, in the order of the indexes that begin with the workflow.
+    newest_of_workflow text := concat(
+        ' and -r.run_id > -(' || before_run || ')', ' order by -r.run_id limit ', max_rows);
     ids        bigint[];
 begin
     if tag is not null then
@@ -73,9 +76,11 @@ begin
             'select array(select r.run_id from {schema}.workflows w cross join lateral (
                               select r.run_id from {schema}.runs r
                               where r.workflow_id = w.workflow_id and %s %s
-                          ) r order by r.run_id desc limit %s)', conditions, newest, max_rows) into ids;
+                          ) r order by r.run_id desc limit %s)', conditions, newest_of_workflow, max_rows)
+            into ids;
     else
-        execute format('select array(select r.run_id from {schema}.runs r where %s %s)', conditions, newest)
+        execute format('select array(select r.run_id from {schema}.runs r where %s %s)', conditions,
+                       case when workflow is null then newest else newest_of_workflow end)
             into ids;
     end if;
     return query

@@ -47,9 +47,11 @@ create table {schema}.runs (
     output          text,
     error           text  -- of ERROR and CANCELLED: JSON with type, message, step, attempt
 ) with (fillfactor = 45);  -- room for the version that a claim writes beside each row: the update stays HOT
-create index runs_workflow on {schema}.runs (workflow_id, run_id);
-create index runs_live on {schema}.runs (workflow_id, run_id) where completed_at is null;
-create index runs_failed on {schema}.runs (workflow_id, run_id) where error is not null;
+-- The id is negated: newest first, and no plan for `run_id = ...`, made while the table was empty, can
+-- mistake one of these for the primary key.
+create index runs_workflow on {schema}.runs (workflow_id, (-run_id));
+create index runs_live on {schema}.runs (workflow_id, (-run_id)) where completed_at is null;
+create index runs_failed on {schema}.runs (workflow_id, (-run_id)) where error is not null;
 create index runs_completed on {schema}.runs (workflow_id, completed_at) where completed_at is not null;
 create unique index runs_key on {schema}.runs (workflow_id, idempotency_key)
     where idempotency_key is not null and deleted_at is null;
