@@ -43,6 +43,12 @@ std::chrono::microseconds since(RunContext::Clock::time_point start) {
     throw StepError(id, model::readable(stored), Json{error});
 }
 
+Thrown timed_out(Duration timeout, std::string_view and_more) {
+    const std::string message =
+        fmt::format("it took longer than {} ms{}", timeout.count(), and_more);
+    return {Thrown::Kind::transient, "timeout", message, {}, {}};
+}
+
 model::RunError step_error(const StepRecord& record, const Thrown& why) {
     return {why.type, why.message, record.id, record.attempt};
 }
@@ -128,11 +134,11 @@ int RunContext::failed_attempts() const {
     return progressed_ ? 1 : executing_.messages.front().attempts + 1;
 }
 
-Duration RunContext::backoff(int failures) const {
+Duration RunContext::backoff(int failures, const StepOptions& options) const {
     return model::backoff(
         failures,
-        executing_.workflow->backoff_base,
-        executing_.workflow->backoff_cap,
+        options.backoff_base.value_or(executing_.workflow->backoff_base),
+        options.backoff_cap.value_or(executing_.workflow->backoff_cap),
         base::random_fraction()
     );
 }
@@ -251,17 +257,8 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
     }
     if (cancelled()) unwind(End::lost);
     if (deadline_ && *deadline_ <= Clock::now()) unwind(End::timed_out);
-    if (late)
-        fail_step(
-            std::move(current.record),
-            options,
-            {Thrown::Kind::transient,
-             "timeout",
-             fmt::format("it took longer than {} ms", options.timeout->count()),
-             {},
-             {}}
-        );
-    fail_step(std::move(current.record), options, model::describe(thrown));
+    const Thrown why = late ? timed_out(*options.timeout, "") : model::describe(thrown);
+    fail_step(std::move(current.record), options, why);
 }
 
 Write RunContext::checkpoint(StepRecord record) const {
@@ -311,12 +308,7 @@ Write RunContext::step_failure(StepRecord record, const StepOptions& options, co
         record.status = StepStatus::error;
         return checkpoint(std::move(record));
     }
-    const Duration delay = why.delay.value_or(model::backoff(
-        record.attempt - 1,
-        options.backoff_base.value_or(executing_.workflow->backoff_base),
-        options.backoff_cap.value_or(executing_.workflow->backoff_cap),
-        base::random_fraction()
-    ));
+    const Duration delay = why.delay.value_or(backoff(record.attempt - 1, options));
     Write write = suspend_write(RunStatus::running, delay);
     write.reason = model::storable_text(model::readable(step_error(record, why)));
     if (audits()) {
@@ -326,75 +318,6 @@ Write RunContext::step_failure(StepRecord record, const StepOptions& options, co
     record.status = StepStatus::pending;
     write.step = std::move(record);
     return write;
-}
-
-// --- pauses and sleeps ---
-
-Json RunContext::pause(
-    const std::string& name, const std::string& message, std::optional<Duration> check_after
-) {
-    enter();
-    const std::string id = log_.next_id(name);
-    if (auto result = replayed(id)) return std::move(*result);
-    StepRecord record = new_record(id);
-    --record.attempt;
-    pause_at(std::move(record), message, {}, check_after);
-}
-
-void RunContext::pause_at(
-    StepRecord record,
-    const std::string& message,
-    const std::string& condition,
-    std::optional<Duration> check_after
-) {
-    Write write = suspend_write(
-        RunStatus::paused, check_after.value_or(backend_.options().pause_check_interval)
-    );
-    record.status = StepStatus::paused;
-    record.pause_message = model::storable_text(message);
-    record.pause_condition = model::storable_text(condition);
-    const RecordedStep* before = log_.find(record.id);
-    const bool first = before == nullptr || before->status != StepStatus::paused;
-    if (first && audits()) {
-        write.event = "paused";
-        write.event_data =
-            model::to_json({"pause", record.pause_message, record.id, record.attempt}).text;
-    }
-    write.step = std::move(record);
-    suspend(std::move(write));
-}
-
-void RunContext::sleep(Duration time) {
-    model::check_delay("the time to sleep", std::max(time, Duration::zero()));
-    sleep_as(time, std::nullopt);
-}
-
-void RunContext::sleep_until(Timestamp time) {
-    sleep_as({}, time);
-}
-
-// The end of a sleep is fixed when it is recorded, by the database's clock, and judged by the clock
-// of the claim.
-void RunContext::sleep_as(Duration delay, std::optional<Timestamp> until) {
-    enter();
-    const std::string id = log_.next_id("sleep");
-    if (replayed(id)) return;
-    StepRecord record = new_record(id);
-    --record.attempt;
-    const RecordedStep* before = log_.find(id);
-    if (before != nullptr && before->wake_at) until = before->wake_at;
-    if (until ? *until <= executing_.claimed_at : delay <= Duration::zero()) {
-        record.output = "null";
-        record.wake_at = until;
-        return commit_step(std::move(record));
-    }
-    Write write = suspend_write(RunStatus::paused, delay);
-    write.until = until;
-    record.status = StepStatus::paused;
-    record.wake_at = until;
-    record.wake_after_delay = !until;
-    write.step = std::move(record);
-    suspend(std::move(write));
 }
 
 // --- looking around ---
@@ -428,10 +351,10 @@ int RunContext::attempt() const {
 
 // --- the watchdog's part ---
 
-void RunContext::report(Write write) {
+void RunContext::report(Write write, Committer::Settled settled) {
     std::vector<Write> writes;
     writes.push_back(std::move(write));
-    committer_.submit(std::move(writes), {});
+    committer_.submit(std::move(writes), std::move(settled));
 }
 
 // Stop callbacks are the user's code and may ask this context: they are called without the lock.
@@ -473,23 +396,15 @@ std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
     Write write = step_failure(
         current.record,
         *current.options,
-        {Thrown::Kind::transient,
-         "timeout",
-         fmt::format(
-             "it took longer than {} ms and did not return", current.options->timeout->count()
-         ),
-         {},
-         {}}
+        timed_out(*current.options->timeout, " and did not return")
     );
     end_ = End::lost;
     if (write.kind == WriteKind::suspend) {
         report(std::move(write));
     } else {
         // Its last attempt: the failure is recorded, and then another execution finds it.
-        std::vector<Write> writes;
-        writes.push_back(std::move(write));
-        committer_.submit(
-            std::move(writes),
+        report(
+            std::move(write),
             [&committer = committer_, next = suspend_write(RunStatus::running, {})](auto, auto) {
                 committer.submit({next}, {});
             }

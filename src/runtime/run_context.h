@@ -60,7 +60,7 @@ public:
     // The run's failures without progress, this one included.
     [[nodiscard]] int failed_attempts() const;
     [[nodiscard]] int max_attempts() const;
-    [[nodiscard]] Duration backoff(int failures) const;
+    [[nodiscard]] Duration backoff(int failures, const StepOptions& options = {}) const;
     // The run waits; where there is no event to record the kind is empty.
     [[nodiscard]] store::Write suspend_write(RunStatus status, Duration delay) const;
     [[nodiscard]] bool audits() const { return executing_.workflow->audit != AuditLevel::off; }
@@ -110,7 +110,7 @@ private:
     );
     void sleep_as(Duration delay, std::optional<Timestamp> until);
     [[nodiscard]] std::optional<std::stop_source> attend_step(Clock::time_point now);
-    void report(store::Write write);
+    void report(store::Write write, Committer::Settled settled = {});  // not waited for
 
     Executing& executing_;
     Committer& committer_;

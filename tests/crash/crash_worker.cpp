@@ -10,14 +10,15 @@
 //
 // Every body writes "RUN DELIVERY STEP begin" and "... end" to the ledger.
 #include <atomic>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <iostream>
+#include <mutex>
 #include <pawl/json.h>
 #include <pawl/pawl.h>
 #include <string>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -115,8 +116,10 @@ int several(const Ledger& ledger, pawl::Context& ctx, const std::string& mode) {
     noted(ledger, ctx, "two", [&] {
         if (mode == "stopped" && first_time) {
             say("waiting");
-            const auto stop = ctx.stop_token();
-            while (!stop.stop_requested()) std::this_thread::sleep_for(5ms);
+            std::mutex mutex;
+            std::condition_variable_any never;
+            std::unique_lock lock(mutex);
+            never.wait(lock, ctx.stop_token(), [] { return false; });
             say(ctx.cancelled() ? "told" : "told something else");
         }
         return ctx.delivery();

@@ -1,0 +1,80 @@
+// Pauses and sleeps: what a run waits for without a thread.
+#include <algorithm>
+
+#include "model/check.h"
+#include "runtime/run_context.h"
+
+namespace pawl::runtime {
+
+using store::RecordedStep;
+using store::StepRecord;
+using store::Write;
+
+Json RunContext::pause(
+    const std::string& name, const std::string& message, std::optional<Duration> check_after
+) {
+    enter();
+    const std::string id = log_.next_id(name);
+    if (auto result = replayed(id)) return std::move(*result);
+    StepRecord record = new_record(id);
+    --record.attempt;
+    pause_at(std::move(record), message, {}, check_after);
+}
+
+void RunContext::pause_at(
+    StepRecord record,
+    const std::string& message,
+    const std::string& condition,
+    std::optional<Duration> check_after
+) {
+    Write write = suspend_write(
+        RunStatus::paused, check_after.value_or(backend_.options().pause_check_interval)
+    );
+    record.status = StepStatus::paused;
+    record.pause_message = model::storable_text(message);
+    record.pause_condition = model::storable_text(condition);
+    const RecordedStep* before = log_.find(record.id);
+    const bool first = before == nullptr || before->status != StepStatus::paused;
+    if (first && audits()) {
+        write.event = "paused";
+        write.event_data =
+            model::to_json({"pause", record.pause_message, record.id, record.attempt}).text;
+    }
+    write.step = std::move(record);
+    suspend(std::move(write));
+}
+
+void RunContext::sleep(Duration time) {
+    model::check_delay("the time to sleep", std::max(time, Duration::zero()));
+    sleep_as(time, std::nullopt);
+}
+
+void RunContext::sleep_until(Timestamp time) {
+    sleep_as({}, time);
+}
+
+// The end of a sleep is fixed when it is recorded, by the database's clock, and judged by the clock
+// of the claim.
+void RunContext::sleep_as(Duration delay, std::optional<Timestamp> until) {
+    enter();
+    const std::string id = log_.next_id("sleep");
+    if (replayed(id)) return;
+    StepRecord record = new_record(id);
+    --record.attempt;
+    const RecordedStep* before = log_.find(id);
+    if (before != nullptr && before->wake_at) until = before->wake_at;
+    if (until ? *until <= executing_.claimed_at : delay <= Duration::zero()) {
+        record.output = "null";
+        record.wake_at = until;
+        return commit_step(std::move(record));
+    }
+    Write write = suspend_write(RunStatus::paused, delay);
+    write.until = until;
+    record.status = StepStatus::paused;
+    record.wake_at = until;
+    record.wake_after_delay = !until;
+    write.step = std::move(record);
+    suspend(std::move(write));
+}
+
+}  // namespace pawl::runtime
