@@ -1,9 +1,11 @@
 #include "base/fiber.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <cxxabi.h>
 #include <new>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <utility>
 
 namespace pawl::base {
@@ -69,23 +71,31 @@ bool Fiber::supported() {
 }
 
 Fiber::Fiber(FiberStacks& stacks, std::function<void()> body)
-    : stacks_(stacks), body_(std::move(body)), stack_(stacks.take()) {
-    getcontext(&inside_);
-    inside_.uc_stack.ss_sp = stack_;
-    inside_.uc_stack.ss_size = stack_bytes;
-    inside_.uc_link = nullptr;
+    : stacks_(stacks), body_(std::move(body)), stack_(stacks.take()) {}
+
+Fiber::~Fiber() {
+    stacks_.give_back(stack_);
+}
+
+// The first change of stacks needs a context. The others are jumps: swapcontext() would ask the
+// kernel for the signal mask each time.
+void Fiber::start() {
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stack_;
+    context.uc_stack.ss_size = stack_bytes;
+    context.uc_link = nullptr;
     const auto self = reinterpret_cast<std::uintptr_t>(this);
     makecontext(
-        &inside_,
+        &context,
         reinterpret_cast<void (*)()>(&Fiber::enter),
         2,
         static_cast<unsigned int>(self >> 32U),
         static_cast<unsigned int>(self)
     );
-}
-
-Fiber::~Fiber() {
-    stacks_.give_back(stack_);
+    started_ = true;
+    setcontext(&context);
+    std::abort();  // it does not come back
 }
 
 void Fiber::enter(unsigned int high, unsigned int low) {
@@ -94,7 +104,7 @@ void Fiber::enter(unsigned int high, unsigned int low) {
     );
     self->body_();
     self->ended_ = true;
-    swapcontext(&self->inside_, &self->outside_);  // never comes back
+    _longjmp(self->outside_, 1);
 }
 
 Fiber::Exceptions Fiber::swap_exceptions(Exceptions other) {
@@ -105,7 +115,10 @@ Fiber::Exceptions Fiber::swap_exceptions(Exceptions other) {
 Fiber::State Fiber::resume() {
     set_current(this);
     const Exceptions threads = swap_exceptions(exceptions_);
-    swapcontext(&outside_, &inside_);
+    if (_setjmp(outside_) == 0) {
+        if (!started_) start();
+        _longjmp(inside_, 1);
+    }
     exceptions_ = swap_exceptions(threads);
     set_current(nullptr);
     if (ended_) return State::ended;
@@ -121,7 +134,7 @@ Fiber* Fiber::current() {
 void Fiber::park(std::function<void()> afterwards) {
     Fiber* self = get_current();
     self->afterwards_ = std::move(afterwards);
-    swapcontext(&self->inside_, &self->outside_);
+    if (_setjmp(self->inside_) == 0) _longjmp(self->outside_, 1);
 }
 
 }  // namespace pawl::base

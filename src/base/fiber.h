@@ -1,9 +1,9 @@
 // A function with a stack of its own, which can leave its thread and go on later, on any thread.
 #pragma once
 
+#include <csetjmp>
 #include <functional>
 #include <mutex>
-#include <ucontext.h>
 #include <vector>
 
 namespace pawl::base {
@@ -50,15 +50,17 @@ private:
         unsigned int uncaught = 0;
     };
     static void enter(unsigned int high, unsigned int low);
+    [[noreturn]] void start();
     static Exceptions swap_exceptions(Exceptions other);
 
     FiberStacks& stacks_;
     std::function<void()> body_;
     std::function<void()> afterwards_;
     void* stack_;
-    ucontext_t inside_{};
-    ucontext_t outside_{};
+    std::jmp_buf inside_;   // where it goes on
+    std::jmp_buf outside_;  // where the thread goes on that has resumed it
     Exceptions exceptions_;
+    bool started_ = false;
     bool ended_ = false;
 };
 
