@@ -30,7 +30,6 @@ create or replace function {schema}.claim_queues(
     out more boolean
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     candidates bigint[] := queue_ids;
@@ -79,6 +78,42 @@ begin
 end
 $$;
 
+-- The first ready rows of a queue, locked; behind the floor, or above its priority, where that is enough.
+create or replace function {schema}.pick_ready(
+    queue bigint, qty integer, floor_priority integer, floor_message bigint,
+    out tids tid[], out ids bigint[]
+)
+language plpgsql
+as $$
+begin
+    if floor_message is not null then
+        select array_agg(m.ctid), array_agg(m.message_id) into tids, ids
+        from (
+            select m.ctid, m.message_id from {schema}.messages m
+            where m.queue_id = queue and m.state = 'ready' and -m.priority < -floor_priority
+            order by -m.priority, m.message_id limit qty for update skip locked
+        ) m;
+        select tids || array_agg(m.ctid), ids || array_agg(m.message_id) into tids, ids
+        from (
+            select m.ctid, m.message_id from {schema}.messages m
+            where m.queue_id = queue and m.state = 'ready'
+              and (-m.priority, m.message_id) > (-floor_priority, floor_message)
+            order by -m.priority, m.message_id limit qty - coalesce(cardinality(ids), 0)
+            for update skip locked
+        ) m;
+        if cardinality(ids) = qty then
+            return;
+        end if;
+    end if;
+    select array_agg(m.ctid), array_agg(m.message_id) into tids, ids
+    from (
+        select m.ctid, m.message_id from {schema}.messages m
+        where m.queue_id = queue and m.state = 'ready'
+        order by -m.priority, m.message_id limit qty for update skip locked
+    ) m;
+end
+$$;
+
 create or replace function {schema}.claim(
     queue_ids        bigint[],
     qty              integer,
@@ -123,35 +158,16 @@ declare
     rounds    boolean;
     got       integer;
 begin
-    select * into scope from {schema}.claim_queues(claim.queue_ids, claim.after_queue);
+    scope := {schema}.claim_queues(claim.queue_ids, claim.after_queue);
     select array_agg({schema}.ms(coalesce(claim.lease_ms, l, claim.default_lease_ms)))
     into leases from unnest(scope.leases_ms) l;
     looked := false;
 
     -- The usual case: one queue with plenty to do.
     if cardinality(scope.live) = 1 then
-        if claim.floor_message is not null then
-            picked := array(
-                select m.ctid from {schema}.messages m
-                where m.queue_id = scope.live[1] and m.state = 'ready'
-                  and -m.priority < -claim.floor_priority
-                order by -m.priority, m.message_id limit claim.qty for update skip locked
-            );
-            picked := picked || array(
-                select m.ctid from {schema}.messages m
-                where m.queue_id = scope.live[1] and m.state = 'ready'
-                  and (-m.priority, m.message_id) > (-claim.floor_priority, claim.floor_message)
-                order by -m.priority, m.message_id limit claim.qty - cardinality(picked)
-                for update skip locked
-            );
-        end if;
-        if cardinality(picked) is distinct from claim.qty then
-            picked := array(
-                select m.ctid from {schema}.messages m
-                where m.queue_id = scope.live[1] and m.state = 'ready'
-                order by -m.priority, m.message_id limit claim.qty for update skip locked
-            );
-        end if;
+        picked := coalesce(({schema}.pick_ready(
+            scope.live[1], claim.qty, claim.floor_priority, claim.floor_message
+        )).tids, '{}');
     end if;
 
     -- The first pass leaves due rows out where there was a look just now; the second comes only when

@@ -34,39 +34,109 @@ set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-    c   record;
-    got integer;
+    queue    bigint := claim_runs.queue_ids[1];
+    at       timestamptz := {schema}.clock();
+    ready    record;
+    lease    interval;
+    found    integer;
+    started  integer := 0;
+    c        record;
 begin
-    -- Gathered first: runs are to be seen as they are behind the claim's locks.
-    select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
-           array_agg(m.priority) as priorities, array_agg(m.delivery) as deliveries,
-           array_agg(m.strikes) as strikes, array_agg(m.attempts) as attempts,
-           array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
-           array_agg(m.last_error) as errors, array_agg(m.payload) as payloads,
-           max(m.now_at) as at, max(m.next_due) as due, bool_or(m.looked) as looked,
-           max(m.last_queue) as last_queue, bool_or(m.more) as more
-    into c
-    from {schema}.claim(
-        claim_runs.queue_ids, claim_runs.qty, claim_runs.lease_ms, claim_runs.worker_id,
-        claim_runs.default_lease_ms, claim_runs.after_queue, claim_runs.floor_priority,
-        claim_runs.floor_message, claim_runs.looked_at, claim_runs.swept_at
-    ) m;
+    -- The usual case in few statements: one queue, and nothing in it is due.
+    if cardinality(claim_runs.queue_ids) = 1 then
+        ready := {schema}.pick_ready(
+            queue, claim_runs.qty, claim_runs.floor_priority, claim_runs.floor_message
+        );
+        found := coalesce(cardinality(ready.ids), 0);
+        looked := found < claim_runs.qty or claim_runs.looked_at is null
+            or at - claim_runs.looked_at >= interval '100 milliseconds';
+        select {schema}.ms(coalesce(claim_runs.lease_ms, q.lease_ms, claim_runs.default_lease_ms)),
+               case when looked then (
+                   select m.visible_at from {schema}.messages m
+                   where m.queue_id = queue and m.state <> 'ready' and m.visible_at >
+                       case when at - claim_runs.swept_at < interval '10 seconds'
+                            then claim_runs.looked_at - interval '1 second' else '-infinity' end
+                   order by m.visible_at limit 1
+               ) end
+        into lease, next_due
+        from {schema}.queues q where q.queue_id = queue and not q.paused;
+    end if;
 
-    -- Nearly always all are first hand-outs.
-    return query
-    update {schema}.runs r
-    set status = 'RUNNING', started_at = c.at, worker_id = claim_runs.worker_id, updated_at = c.at
-    from unnest(c.ids, c.queues, c.priorities, c.deliveries, c.strikes, c.attempts, c.enqueued, c.visible,
-                c.errors)
-        as m (id, queue_id, priority, delivery, strikes, attempts, enqueued, visible, error)
-    where r.run_id = any(array[m.id]) and m.delivery = 1 and r.origin_run_id is null
-    returning r.run_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, m.enqueued, m.visible,
-              m.error, r.input, null::timestamptz, null::timestamptz, null::boolean, null::bigint,
-              null::boolean, true, r.max_attempts, r.started_at, true, null::text[], null::integer[],
-              null::text[], null::integer[], null::text[], null::text[], null::timestamptz[];
-    get diagnostics got = row_count;
+    if lease is not null and (next_due > at) is not false then
+        if found > 0 then
+            return query
+            with m as (
+                update {schema}.messages m
+                set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
+                    visible_at = at + lease, worker_id = claim_runs.worker_id
+                where m.ctid = any(ready.tids)
+                returning m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts,
+                          m.enqueued_at, m.visible_at, m.last_error
+            )
+            update {schema}.runs r
+            set status = 'RUNNING', started_at = at, worker_id = claim_runs.worker_id, updated_at = at
+            from m
+            where r.run_id = any(array[m.message_id]) and m.delivery = 1 and r.origin_run_id is null
+            returning r.run_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, m.enqueued_at,
+                      m.visible_at, m.last_error, r.input, null::timestamptz, null::timestamptz,
+                      null::boolean, null::bigint, null::boolean, true, r.max_attempts, r.started_at, true,
+                      null::text[], null::integer[], null::text[], null::integer[], null::text[],
+                      null::text[], null::timestamptz[];
+            get diagnostics started = row_count;
+        end if;
+        if started < found then
+            select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
+                   array_agg(m.priority) as priorities, array_agg(m.delivery) as deliveries,
+                   array_agg(m.strikes) as strikes, array_agg(m.attempts) as attempts,
+                   array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
+                   array_agg(m.last_error) as errors, array_agg(m.payload) as payloads, at
+            into c
+            from {schema}.messages m where m.message_id = any(ready.ids);
+        end if;
+        now_at := at;
+        next_due := case when found < claim_runs.qty
+                         then least(next_due, case when found > 0 then at + lease end) end;
+        last_queue := queue;
+        more := false;
+    else
+        -- Gathered first: runs are to be seen as they are behind the claim's locks.
+        select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
+               array_agg(m.priority) as priorities, array_agg(m.delivery) as deliveries,
+               array_agg(m.strikes) as strikes, array_agg(m.attempts) as attempts,
+               array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
+               array_agg(m.last_error) as errors, array_agg(m.payload) as payloads,
+               max(m.now_at) as at, max(m.next_due) as due, bool_or(m.looked) as looked,
+               max(m.last_queue) as last_queue, bool_or(m.more) as more
+        into c
+        from {schema}.claim(
+            claim_runs.queue_ids, claim_runs.qty, claim_runs.lease_ms, claim_runs.worker_id,
+            claim_runs.default_lease_ms, claim_runs.after_queue, claim_runs.floor_priority,
+            claim_runs.floor_message, claim_runs.looked_at, claim_runs.swept_at
+        ) m;
+        found := cardinality(c.ids) - 1;
 
-    if got + 1 < cardinality(c.ids) then
+        -- Nearly always all are first hand-outs.
+        return query
+        update {schema}.runs r
+        set status = 'RUNNING', started_at = c.at, worker_id = claim_runs.worker_id, updated_at = c.at
+        from unnest(c.ids, c.queues, c.priorities, c.deliveries, c.strikes, c.attempts, c.enqueued,
+                    c.visible, c.errors)
+            as m (id, queue_id, priority, delivery, strikes, attempts, enqueued, visible, error)
+        where r.run_id = any(array[m.id]) and m.delivery = 1 and r.origin_run_id is null
+        returning r.run_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, m.enqueued,
+                  m.visible, m.error, r.input, null::timestamptz, null::timestamptz, null::boolean,
+                  null::bigint, null::boolean, true, r.max_attempts, r.started_at, true, null::text[],
+                  null::integer[], null::text[], null::integer[], null::text[], null::text[],
+                  null::timestamptz[];
+        get diagnostics started = row_count;
+        now_at := c.at;
+        next_due := c.due;
+        looked := c.looked;
+        last_queue := c.last_queue;
+        more := c.more;
+    end if;
+
+    if started < found then
         update {schema}.runs r
         set status = 'RUNNING', started_at = coalesce(r.started_at, c.at), worker_id = claim_runs.worker_id,
             updated_at = c.at, paused_at = null
@@ -111,11 +181,7 @@ begin
         ) s;
     end if;
 
-    return query select null::bigint, null::bigint, null::integer, null::integer, null::integer,
-        null::integer, null::timestamptz, null::timestamptz, null::text, null::text,
-        c.at, c.due, c.looked, c.last_queue, c.more,
-        null::boolean, null::integer, null::timestamptz, null::boolean, null::text[], null::integer[],
-        null::text[], null::integer[], null::text[], null::text[], null::timestamptz[];
+    return next;  -- the last row: only what tells about the claim is set
 end
 $$;
 comment on function {schema}.claim_runs is

@@ -15,19 +15,17 @@ $$;
 -- Those of the runs that somebody waits for; with `wake` they are told as this transaction commits.
 create or replace function {schema}.take_waiters(run_ids bigint[], wake boolean) returns bigint[]
 language plpgsql
-set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     awaited bigint[];
 begin
-    if not exists (select from {schema}.awaited_runs) then
-        return null;
-    end if;
     with gone as (
-        delete from {schema}.awaited_runs a where a.run_id = any(run_ids) returning a.run_id
+        delete from {schema}.awaited_runs a
+        where a.run_id = any(run_ids) and exists (select from {schema}.awaited_runs)
+        returning a.run_id
     )
     select array_agg(g.run_id) into awaited from gone g;
-    if wake then
+    if wake and awaited is not null then
         perform pg_notify('pawl_{schema_name}', 'run:' || u) from unnest(awaited) u;
     end if;
     return awaited;
