@@ -16,6 +16,16 @@ namespace {
 constexpr std::size_t stack_bytes = 8 * 1024 * 1024;
 constexpr std::size_t guard_bytes = 4096;
 
+// Stacks lie a power of two apart: where they begin would fall on the same few lines of the
+// processor's cache, for all of hundreds of fibers. So each begins a little further down.
+constexpr std::size_t colours = 128;
+constexpr std::size_t colour_bytes = 512;
+
+std::size_t usable_bytes(void* stack) {
+    const auto place = reinterpret_cast<std::uintptr_t>(stack) / stack_bytes;
+    return stack_bytes - place % colours * colour_bytes;
+}
+
 thread_local Fiber* current_fiber = nullptr;
 
 // The compiler must not remember the address of a thread's variable: after a change of stacks it is
@@ -83,7 +93,7 @@ void Fiber::start() {
     ucontext_t context;
     getcontext(&context);
     context.uc_stack.ss_sp = stack_;
-    context.uc_stack.ss_size = stack_bytes;
+    context.uc_stack.ss_size = usable_bytes(stack_);
     context.uc_link = nullptr;
     const auto self = reinterpret_cast<std::uintptr_t>(this);
     makecontext(

@@ -99,6 +99,9 @@ void check_step_id(std::string_view id) {
 }
 
 void check_step_options(std::string_view id, const StepOptions& options, std::size_t max_bytes) {
+    if (!options.max_attempts && !options.backoff_base && !options.backoff_cap &&
+        !options.timeout && !options.input)
+        return;
     const std::string whose = fmt::format("step '{}'", id);
     check_attempts(whose, options.max_attempts);
     check_backoff(whose, options.backoff_base, options.backoff_cap);

@@ -144,7 +144,11 @@ void Committer::work(const std::stop_token& stop) {
         writes.reserve(items.size());
         for (const Item& item : items) writes.push_back(std::move(item.write()));
         std::vector<WriteOutcome> outcomes = commit(writes, stop);
-        for (std::size_t i = 0; i < items.size(); ++i) items[i].write() = std::move(writes[i]);
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            const bool ended =
+                i < outcomes.size() && outcomes[i].status != WriteStatus::busy && items[i].awaited;
+            if (!ended) items[i].write() = std::move(writes[i]);  // else nobody asks for it again
+        }
         if (outcomes.empty()) return give_up(items);  // the database is away
         distribute(std::move(items), std::move(outcomes));
         if (only_busy_left_) pause(busy_pause, stop);
