@@ -8,7 +8,7 @@ namespace pawl::postgres {
 
 namespace {
 constexpr auto gathering_time = 2ms;
-constexpr auto quiet_time = 3ms;
+constexpr auto quiet_time = 1ms;
 }  // namespace
 
 Notifier::~Notifier() {

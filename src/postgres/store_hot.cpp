@@ -82,7 +82,9 @@ void PostgresStore::remember(
 ) {
     // A second is how long rows that commit late, behind the floor, may have to wait.
     const bool old = position.floor_priority && claim.now - position.floor_since >= 1s;
-    if (claim.messages.empty() || request.queues.size() != 1 || old) {
+    // Where a claim was not filled, the next one would not find enough behind the floor either.
+    const bool filled = claim.messages.size() >= static_cast<std::size_t>(request.max_messages);
+    if (!filled || request.queues.size() != 1 || old) {
         position.floor_priority.reset();
     } else {
         if (!position.floor_priority) position.floor_since = claim.now;

@@ -51,6 +51,14 @@ void Committer::submit(std::vector<Write> writes, Settled settled) {
     if (!enqueue(items)) give_up(items);
 }
 
+void Committer::submit_idle(std::vector<Write> writes, Settled settled) {
+    if (writes.size() == 1) {
+        if (const auto outcome = commit_at_once(writes.front()))
+            return settled(writes, std::span(&*outcome, 1));
+    }
+    submit(std::move(writes), std::move(settled));
+}
+
 WriteOutcome Committer::commit_one(Write write, Wait wait) {
     Awaited awaited;
     awaited.write = std::move(write);
@@ -60,7 +68,7 @@ WriteOutcome Committer::commit_one(Write write, Wait wait) {
         base::Fiber::park([this, &item] { send(item); });
         return std::move(awaited.outcome);
     }
-    if (commits_at_once(awaited)) return std::move(awaited.outcome);
+    if (auto outcome = commit_at_once(awaited.write)) return std::move(*outcome);
     send(item);
     awaited.gate.wait();
     if (awaited.next != nullptr) awaited.next->gate.open();
@@ -68,20 +76,21 @@ WriteOutcome Committer::commit_one(Write write, Wait wait) {
 }
 
 // Where nothing else is to be committed, who waits does it: that saves two changes of threads.
-bool Committer::commits_at_once(Awaited& awaited) {
+// Nothing where it is not done by that.
+std::optional<WriteOutcome> Committer::commit_at_once(const Write& write) {
     {
         const std::lock_guard lock(mutex_);
-        if (!pending_.empty() || in_flight_ > 0 || stop_.stop_requested()) return false;
+        if (!pending_.empty() || in_flight_ > 0 || stop_.stop_requested()) return std::nullopt;
         ++in_flight_;
     }
-    auto outcomes = commit(std::span(&awaited.write, 1), stop_.get_token());
+    auto outcomes = commit(std::span(&write, 1), stop_.get_token());
     {
         const std::lock_guard lock(mutex_);
         --in_flight_;
         if (waiting_for_room_ > 0) settled_.notify_all();
     }
-    if (!outcomes.empty()) awaited.outcome = std::move(outcomes.front());
-    return !outcomes.empty() && awaited.outcome.status != WriteStatus::busy;
+    if (outcomes.empty() || outcomes.front().status == WriteStatus::busy) return std::nullopt;
+    return std::move(outcomes.front());
 }
 
 void Committer::send(const Item& item) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -33,6 +34,9 @@ public:
 
     // Waits while too much is pending: a database that cannot follow slows the handlers down.
     void submit(std::vector<store::Write> writes, Settled settled);
+    // The same for a thread that has nothing else to do: a single write is committed, and settled,
+    // here, if nothing else is being committed.
+    void submit_idle(std::vector<store::Write> writes, Settled settled);
     // One write, whose outcome the caller waits for. A fiber leaves its thread meanwhile (park),
     // unless it must not (block).
     enum class Wait { park, block };
@@ -76,7 +80,7 @@ private:
     void distribute(std::vector<Item> items, std::vector<store::WriteOutcome> outcomes);
     bool enqueue(std::span<const Item> items);
     void send(const Item& item);
-    [[nodiscard]] bool commits_at_once(Awaited& awaited);
+    [[nodiscard]] std::optional<store::WriteOutcome> commit_at_once(const store::Write& write);
     static void settle(const Item& item, store::WriteOutcome outcome);
     void give_up(std::span<const Item> items);
     void settle_all(

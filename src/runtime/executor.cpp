@@ -276,24 +276,34 @@ void Executor::run(const std::shared_ptr<Executing>& executing) {
 
 // The committer outlives the executor: its callback may not lean on us.
 void Executor::settle(const std::shared_ptr<Executing>& executing, std::vector<Write> writes) {
-    committer_.submit(
-        std::move(writes),
-        [&leases = leases_,
-         log = backend_.log(),
-         executing](std::span<const Write> settled, std::span<const WriteOutcome> outcomes) {
-            leases.forget(settled);
-            for (std::size_t i = 0; i < settled.size(); ++i) {
-                if (outcomes[i].status != WriteStatus::rejected) continue;
-                log.error(fmt::format(
-                    "message {} of queue '{}' could not be settled, it comes back after its lease: "
-                    "{}",
-                    settled[i].lease.message.value(),
-                    executing->spec->queue,
-                    outcomes[i].error
-                ));
-            }
+    Committer::Settled then = [&leases = leases_, log = backend_.log(), executing](
+                                  std::span<const Write> settled,
+                                  std::span<const WriteOutcome> outcomes
+                              ) {
+        leases.forget(settled);
+        for (std::size_t i = 0; i < settled.size(); ++i) {
+            if (outcomes[i].status != WriteStatus::rejected) continue;
+            log.error(fmt::format(
+                "message {} of queue '{}' could not be settled, it comes back after its lease: "
+                "{}",
+                settled[i].lease.message.value(),
+                executing->spec->queue,
+                outcomes[i].error
+            ));
         }
-    );
+    };
+    if (is_idle_but_for_this()) {
+        committer_.submit_idle(std::move(writes), std::move(then));
+    } else {
+        committer_.submit(std::move(writes), std::move(then));
+    }
+}
+
+// A fiber's thread is never free for a commit.
+bool Executor::is_idle_but_for_this() {
+    if (base::Fiber::current() != nullptr) return false;
+    const std::lock_guard lock(mutex_);
+    return queued_.empty() && running_count_ == 1;
 }
 
 std::vector<Write> Executor::report(Executing& executing) {

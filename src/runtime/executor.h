@@ -64,6 +64,7 @@ private:
     void add_threads_when_stalled(const std::stop_token& stop);
     void run(const std::shared_ptr<Executing>& executing);
     void settle(const std::shared_ptr<Executing>& executing, std::vector<store::Write> writes);
+    [[nodiscard]] bool is_idle_but_for_this();
     std::vector<store::Write> report(Executing& executing);
     std::vector<store::Write> failure(const Executing& executing, const std::exception_ptr& thrown);
     [[nodiscard]] Duration backoff(const Message& message) const;

@@ -24,14 +24,18 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
-    names  text[] := array(select distinct unnest(workflows));
+    names  text[] := workflows;
     owners bigint[];
 begin
+    if cardinality(workflows) > 1 then
+        names := array(select distinct unnest(workflows));
+    end if;
     -- Looked up again behind the lock: a workflow may just have been deleted.
     loop
         workflow_ids := coalesce({schema}.workflow_ids(names), '{}');
         perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(u)) from unnest(workflow_ids) u;
-        exit when coalesce({schema}.workflow_ids(names), '{}') = workflow_ids;
+        exit when (select count(*) from {schema}.workflows w where w.workflow_id = any(workflow_ids))
+            = cardinality(workflow_ids);
     end loop;
     run_ids := array(
         select nextval('{schema}.messages_message_id_seq') from generate_series(1, cardinality(workflows))
