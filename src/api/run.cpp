@@ -64,10 +64,12 @@ std::vector<StepInfo> Run::steps() const {
 Json Run::wait_json(Duration timeout) const {
     const auto deadline = Clock::now() + timeout;
     base::RunSignals::Watch watch(backend_->run_signals(), id_);
-    // In this order: it may end before anybody knows that we wait.
-    if (timeout > Duration::zero())
-        retrying(*backend_, [&] { return backend_->announce_waiter(id_); });
-    if (auto result = result_of(info())) return std::move(*result);
+    const auto found = retrying(*backend_, [&] {
+        return timeout > Duration::zero() ? backend_->announce_waiter(id_)
+                                          : backend_->find_run(id_);
+    });
+    if (!found) throw_missing(id_);
+    if (auto result = result_of(*found)) return std::move(*result);
     Duration look = first_look;
     while (Clock::now() < deadline) {
         const auto looked_at = Clock::now();

@@ -83,7 +83,7 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access
 
 void Connection::send(std::span<const Call> calls, std::vector<Prepared*>& to_prepare) {
     PGconn* const pg = connection_.get();
-    for (const auto& [statement, params] : calls) {
+    for (const auto& [statement, params, then] : calls) {
         Prepared& prepared = statements_[statement.name];
         if (prepared.text.empty()) prepared.text = expand(statement.text);
         if (use_prepared_ && !prepared.on_server &&
@@ -113,7 +113,8 @@ void Connection::send(std::span<const Call> calls, std::vector<Prepared*>& to_pr
                                            params.formats(),
                                            binary
                                        );
-        if (ok != 1) throw std::exception();
+        if (ok != 1 || (then == Call::Then::commit && PQpipelineSync(pg) != 1))
+            throw std::exception();
     }
     if (PQpipelineSync(pg) != 1) throw std::exception();
 }
@@ -175,8 +176,13 @@ void Connection::receive(
         }
         note(next_result(), calls[i].statement.name, out);
         if (next_result() != nullptr) throw std::exception();
+        if (calls[i].then == Call::Then::commit) receive_sync();
     }
-    // The commit is durable only when the Sync itself is acknowledged.
+    receive_sync();
+}
+
+// The commit is durable only when the Sync itself is acknowledged.
+void Connection::receive_sync() {
     const PgResult sync = next_result();
     if (PQresultStatus(sync.get()) == PGRES_PIPELINE_SYNC) return;
     throw std::exception();

@@ -21,8 +21,11 @@ namespace pawl::postgres {
 [[nodiscard]] std::string expand(std::string_view text, std::string_view schema);
 
 struct Call {
+    enum class Then { go_on, commit };
+
     const store::Statement& statement;
     const Params& params;
+    Then then = Then::go_on;  // commit: what follows is another transaction, in the same round trip
 };
 
 // What the loss of the answer means: nothing for a read, doubt for a write.
@@ -78,6 +81,7 @@ private:
         std::span<const Call> calls, const std::vector<Prepared*>& to_prepare, Answers& out
     );
     void note(PgResult result, std::string_view statement, Answers& out);
+    void receive_sync();
     [[noreturn]] void lost(Access access, bool may_have_happened);
     std::vector<Rows> attempt(std::span<const Call> calls, Access access);
 

@@ -64,11 +64,4 @@ base::RunSignals& PostgresStore::run_signals() {
     return signals_;
 }
 
-void PostgresStore::announce_waiter(RunId run) {
-    if (!hears_others()) return;
-    Params params;
-    params.int8(run.value());
-    call(sql::await_run, params, Access::read);  // a hint: a lost answer does not matter
-}
-
 }  // namespace pawl::postgres

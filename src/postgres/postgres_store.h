@@ -90,7 +90,7 @@ public:
 
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;
-    void announce_waiter(RunId run) override;
+    std::optional<RunInfo> announce_waiter(RunId run) override;
     [[nodiscard]] bool hears_others() const override {
         return target_.pooler != Pooler::transaction;
     }

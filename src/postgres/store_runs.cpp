@@ -1,4 +1,6 @@
 // Look-ups of runs, and what people do to them.
+#include <array>
+
 #include "generated/postgres_sql.h"
 #include "model/names.h"
 #include "model/run_error.h"
@@ -106,6 +108,19 @@ std::int64_t& count_of(RunCounts& counts, RunStatus status) {
 
 std::optional<RunInfo> PostgresStore::find_run(RunId run) {
     auto found = read_runs(call(sql::get_run, one_run(run), Access::read));
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::optional<RunInfo> PostgresStore::announce_waiter(RunId run) {
+    if (!hears_others()) return find_run(run);
+    const Params params = one_run(run);
+    const std::array calls{
+        Call{sql::await_run, params, Call::Then::commit}, Call{sql::get_run, params}};
+    const auto connection = checked(pool_);
+    // A hint and a look: a lost answer does not matter.
+    const auto answers = translated([&] { return connection->run(calls, Access::read); });
+    auto found = read_runs(answers.back());
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
 }

@@ -20,8 +20,9 @@ base::RunSignals& SqliteStore::run_signals() {
 }
 
 // Whoever ends the run writes to the file, and the watch notices every commit.
-void SqliteStore::announce_waiter(RunId) {
+std::optional<RunInfo> SqliteStore::announce_waiter(RunId run) {
     start_watch();
+    return find_run(run);
 }
 
 void SqliteStore::start_watch() {

@@ -90,7 +90,7 @@ public:
     StoreStats stats() override;
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;
-    void announce_waiter(RunId run) override;
+    std::optional<RunInfo> announce_waiter(RunId run) override;
 
 private:
     // One snapshot: `work(session)` sees one state of the file.

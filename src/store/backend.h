@@ -145,8 +145,9 @@ public:
     virtual base::WakeHub& wake_hub() = 0;
     // Runs that ended or were cancelled, as far as this process hears of it; starts listening too.
     virtual base::RunSignals& run_signals() = 0;
-    // Somebody here waits for the end of this run: whoever ends it shall send a wake-up.
-    virtual void announce_waiter(RunId run) = 0;
+    // Somebody here waits for the end of this run: whoever ends it shall send a wake-up. Returns
+    // the run as it is after that: it may have ended before anybody knew.
+    virtual std::optional<RunInfo> announce_waiter(RunId run) = 0;
     // False where other processes cannot wake us (a pooler in transaction mode): poll more often.
     [[nodiscard]] virtual bool hears_others() const { return true; }
 
