@@ -20,30 +20,27 @@ language sql stable
 as $$ select i.* from {schema}.run_info i where i.run_id = get_run.run_id $$;
 comment on function {schema}.get_run is 'One run, soft-deleted ones too; no row where there is none.';
 
--- Conditions on `runs r`, with what lets the planner see the partial index that serves them. What is
--- null is no condition.
-create or replace function {schema}.run_conditions(
-    workflow text, status text, created_from timestamptz, created_before timestamptz,
+-- What list_runs and count_runs ask of a run; what is null is no condition. It is expanded into their
+-- statements, which are planned anew for each call (force_custom_plan): the planner sees the values, folds
+-- away what was not asked, and finds the partial index that serves the rest. That is what the lines about
+-- completed_at and error are for.
+create or replace function {schema}.run_matches(
+    run {schema}.runs, status text, created_from timestamptz, created_before timestamptz,
     idempotency_key text, include_deleted boolean
-) returns text
+) returns boolean
 language sql stable
 as $$
-    select concat(
-        'true',
-        case when workflow is not null then ' and r.workflow_id = ' || coalesce(
-            (select q.queue_id from {schema}.queues q where q.name = workflow), 0) end,
-        ' and r.status = ' || quote_literal(status),
-        case when status in ('QUEUED', 'RUNNING', 'PAUSED') then ' and r.completed_at is null'
-             when status in ('ERROR', 'CANCELLED') then ' and r.error is not null' end,
-        ' and r.created_at >= ' || quote_literal(created_from) || '::timestamptz',
-        ' and r.created_at < ' || quote_literal(created_before) || '::timestamptz',
-        ' and r.idempotency_key = ' || quote_literal(idempotency_key),
-        case when not include_deleted then ' and r.deleted_at is null' end
-    )
+    select (run_matches.status is null or run.status = run_matches.status)
+       and ((run_matches.status in ('QUEUED', 'RUNNING', 'PAUSED')) is not true or run.completed_at is null)
+       and ((run_matches.status in ('ERROR', 'CANCELLED')) is not true or run.error is not null)
+       and (run_matches.created_from is null or run.created_at >= run_matches.created_from)
+       and (run_matches.created_before is null or run.created_at < run_matches.created_before)
+       and (run_matches.idempotency_key is null or run.idempotency_key = run_matches.idempotency_key)
+       and (run_matches.include_deleted or run.deleted_at is null)
 $$;
+comment on function {schema}.run_matches is 'Internal: whether a run is one that is asked for.';
 
--- The statement is put together from what is given, and planned for just that. Where a partial index
--- holds few runs of each workflow, the newest of each are merged.
+-- Where a partial index holds few runs of each workflow, the newest of each are merged.
 create or replace function {schema}.list_runs(
     workflow        text default null,
     status          text default null,
@@ -59,29 +56,50 @@ language plpgsql
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-    conditions text := {schema}.run_conditions(
-        workflow, status, created_from, created_before, idempotency_key, include_deleted);
-    newest     text := concat(' and r.run_id < ' || before_run, ' order by r.run_id desc limit ', max_rows);
-    -- The same, in the order of the indexes that begin with the workflow.
-    newest_of_workflow text := concat(
-        ' and -r.run_id > -(' || before_run || ')', ' order by -r.run_id limit ', max_rows);
-    ids        bigint[];
+    wanted bigint := coalesce((select q.queue_id from {schema}.queues q where q.name = list_runs.workflow), 0);
+    ids    bigint[];
 begin
     if tag is not null then
-        execute format(
-            'select array(select r.run_id from {schema}.run_tags t join {schema}.runs r using (run_id)
-                          where t.tag = %L and %s %s)', tag, conditions, newest) into ids;
-    elsif workflow is null and (idempotency_key is not null or status <> 'SUCCESS') then
-        execute format(
-            'select array(select r.run_id from {schema}.workflows w cross join lateral (
-                              select r.run_id from {schema}.runs r
-                              where r.workflow_id = w.workflow_id and %s %s
-                          ) r order by r.run_id desc limit %s)', conditions, newest_of_workflow, max_rows)
-            into ids;
+        ids := array(
+            select r.run_id from {schema}.run_tags t join {schema}.runs r using (run_id)
+            where t.tag = list_runs.tag and (list_runs.workflow is null or r.workflow_id = wanted)
+              and {schema}.run_matches(
+                  r, list_runs.status, created_from, created_before, list_runs.idempotency_key, include_deleted)
+              and (before_run is null or t.run_id < before_run)
+            order by t.run_id desc limit max_rows
+        );
+    elsif workflow is not null then
+        -- In the order of the indexes that begin with the workflow.
+        ids := array(
+            select r.run_id from {schema}.runs r
+            where r.workflow_id = wanted
+              and {schema}.run_matches(
+                  r, list_runs.status, created_from, created_before, list_runs.idempotency_key, include_deleted)
+              and (before_run is null or -r.run_id > -before_run)
+            order by -r.run_id limit max_rows
+        );
+    elsif idempotency_key is not null or status <> 'SUCCESS' then
+        ids := array(
+            select n.run_id from {schema}.workflows w
+            cross join lateral (
+                select r.run_id from {schema}.runs r
+                where r.workflow_id = w.workflow_id
+                  and {schema}.run_matches(
+                      r, list_runs.status, created_from, created_before, list_runs.idempotency_key,
+                      include_deleted)
+                  and (before_run is null or -r.run_id > -before_run)
+                order by -r.run_id limit max_rows
+            ) n
+            order by n.run_id desc limit max_rows
+        );
     else
-        execute format('select array(select r.run_id from {schema}.runs r where %s %s)', conditions,
-                       case when workflow is null then newest else newest_of_workflow end)
-            into ids;
+        ids := array(
+            select r.run_id from {schema}.runs r
+            where {schema}.run_matches(
+                  r, list_runs.status, created_from, created_before, list_runs.idempotency_key, include_deleted)
+              and (before_run is null or r.run_id < before_run)
+            order by r.run_id desc limit max_rows
+        );
     end if;
     return query
     select i.* from unnest(ids) as u (id) join {schema}.run_info i on i.run_id = u.id
@@ -101,14 +119,26 @@ create or replace function {schema}.count_runs(
     include_deleted boolean default false
 ) returns table (run_status text, runs bigint)
 language plpgsql
+set plan_cache_mode = force_custom_plan
 as $$
+declare
+    wanted bigint := coalesce((select q.queue_id from {schema}.queues q where q.name = count_runs.workflow), 0);
 begin
-    return query execute format(
-        'select r.status, count(*) from {schema}.runs r where %s %s group by r.status',
-        {schema}.run_conditions(
-            workflow, status, created_from, created_before, idempotency_key, include_deleted),
-        ' and r.run_id in (select t.run_id from {schema}.run_tags t where t.tag = ' || quote_literal(tag) || ')'
-    );
+    if tag is null then
+        return query
+        select r.status, count(*) from {schema}.runs r
+        where (count_runs.workflow is null or r.workflow_id = wanted)
+          and {schema}.run_matches(
+              r, count_runs.status, created_from, created_before, count_runs.idempotency_key, include_deleted)
+        group by r.status;
+    else
+        return query
+        select r.status, count(*) from {schema}.run_tags t join {schema}.runs r using (run_id)
+        where t.tag = count_runs.tag and (count_runs.workflow is null or r.workflow_id = wanted)
+          and {schema}.run_matches(
+              r, count_runs.status, created_from, created_before, count_runs.idempotency_key, include_deleted)
+        group by r.status;
+    end if;
 end
 $$;
 comment on function {schema}.count_runs is 'How many runs there are of each status, of those listed.';
