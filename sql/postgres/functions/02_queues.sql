@@ -5,6 +5,7 @@
 create or replace function {schema}.queue_lock_key(queue_id bigint) returns bigint
 language sql stable
 as $$ select hashint8extended(queue_id, '{schema}.messages'::regclass::oid::bigint) $$;
+comment on function {schema}.queue_lock_key is 'Internal: the key of a queue''s advisory lock.';
 
 create or replace function {schema}.queue_id(queue_name text) returns bigint
 language plpgsql stable
@@ -20,6 +21,7 @@ begin
     return found_id;
 end
 $$;
+comment on function {schema}.queue_id is 'The id of a queue; an error where there is none.';
 
 -- What runs live on is not to be filled, emptied or changed by hand.
 create or replace function {schema}.refuse_workflow_queue(queue_id bigint) returns void
@@ -33,6 +35,7 @@ begin
     end if;
 end
 $$;
+comment on function {schema}.refuse_workflow_queue is 'Internal: an error where the queue is a workflow''s.';
 
 -- Only options that are given are changed; an empty dead_letter_queue goes back to the archive.
 create or replace function {schema}.create_queue(

@@ -39,6 +39,7 @@ as $$
         ) r
     ) held
 $$;
+comment on function {schema}.lock_leases is 'Internal: locks the messages of these leases.';
 
 -- Why some leases could not be locked: only called when that happened. A message of which nothing is
 -- left was deleted; in doubt, by us. A run remembers the delivery that ended it.
@@ -69,6 +70,7 @@ as $$
     left join {schema}.messages m on m.message_id = l.message_id
     left join {schema}.archive a on a.message_id = l.message_id
 $$;
+comment on function {schema}.settle_outcomes is 'Internal: the outcome of each lease, once some could not be locked.';
 
 create or replace function {schema}.archive(
     message_ids bigint[], deliveries integer[], repeated boolean default false
@@ -229,6 +231,7 @@ begin
     from gone g join unnest(message_ids, reasons) as b (message_id, reason) using (message_id);
 end
 $$;
+comment on function {schema}.bury_locked is 'Internal: makes dead letters of messages that the caller has locked.';
 
 create or replace function {schema}.bury(
     message_ids bigint[], deliveries integer[], reasons text[], repeated boolean default false

@@ -97,6 +97,8 @@ begin
     return ids;
 end
 $$;
+comment on function {schema}.workflow_ids is
+    'The ids of workflows, in the order given; an error where one does not exist. For claim_runs.';
 
 create or replace function {schema}.delete_workflow(workflow text) returns void
 language plpgsql

@@ -28,6 +28,7 @@ begin
     end if;
 end
 $$;
+comment on function {schema}.lock_run is 'Internal: a run behind the lock of its message.';
 
 create or replace function {schema}.lock_live_run(
     run_id bigint,
@@ -46,6 +47,7 @@ begin
     end if;
 end
 $$;
+comment on function {schema}.lock_live_run is 'Internal: the same, refused where the run has ended.';
 
 -- Nothing where the workflow keeps no events.
 create or replace function {schema}.add_event(
@@ -57,6 +59,7 @@ as $$
     select add_event.run_id, add_event.kind, add_event.data, add_event.delivery, add_event.at
     where audited
 $$;
+comment on function {schema}.add_event is 'Internal: records an event where the workflow keeps them.';
 
 -- A waiting run can be claimed from now on. What has strikes stays a due row, so that ready rows never
 -- carry suspicion.
@@ -75,6 +78,7 @@ begin
     return found;
 end
 $$;
+comment on function {schema}.make_visible is 'Internal: lets a waiting run be claimed now.';
 
 create or replace function {schema}.resume(run_id bigint, step_id text, data json default 'null')
 returns void
@@ -135,6 +139,7 @@ begin
     perform {schema}.add_event(run_id, audited, 'cancelled', cancelled_error, delivery, at);
 end
 $$;
+comment on function {schema}.cancel_locked is 'Internal: cancels a run that the caller has locked.';
 
 -- Told to everybody: to who waits for the run, and to who works on it.
 create or replace function {schema}.tell_of_run(run_id bigint) returns void
@@ -143,6 +148,7 @@ as $$
     delete from {schema}.awaited_runs a where a.run_id = tell_of_run.run_id;
     select pg_notify('pawl_{schema_name}', 'cancelled:' || tell_of_run.run_id);
 $$;
+comment on function {schema}.tell_of_run is 'Internal: sends the NOTIFY of a cancelled run.';
 
 create or replace function {schema}.cancel(run_id bigint, reason text default '') returns void
 language plpgsql
@@ -212,6 +218,7 @@ begin
     return made;
 end
 $$;
+comment on function {schema}.copy_run is 'Internal: a new run with the finished steps of another.';
 
 create or replace function {schema}.retry(run_id bigint) returns bigint
 language plpgsql

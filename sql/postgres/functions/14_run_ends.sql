@@ -11,6 +11,7 @@ begin
     delete from {schema}.signals s where s.run_id = any(run_ids);
 end
 $$;
+comment on function {schema}.close_runs is 'Internal: closes the open steps of runs that end without success.';
 
 -- Those of the runs that somebody waits for; with `wake` they are told as this transaction commits.
 create or replace function {schema}.take_waiters(run_ids bigint[], wake boolean) returns bigint[]
@@ -31,6 +32,7 @@ begin
     return awaited;
 end
 $$;
+comment on function {schema}.take_waiters is 'Internal: those of the runs that somebody waits for.';
 
 -- Ends runs that nobody can work on any more: poison, or no handler anywhere. The caller has locked
 -- their messages.
@@ -65,3 +67,4 @@ begin
     perform {schema}.take_waiters(run_ids, true);
 end
 $$;
+comment on function {schema}.fail_runs is 'Internal: ends runs that nobody can work on.';
