@@ -1,0 +1,88 @@
+-- Who may call what. The last file: it sees the functions of all the others.
+--
+-- A role needs no right on any table: what it may call are SECURITY DEFINER functions, which work with the
+-- rights of the owner who installed the schema, and nothing else. So a program that may only trigger cannot
+-- take a shortcut through the tables. Nobody may call anything until grant_access() says so.
+
+-- Each function of the schema and the least access that may call it; 'owner' for helpers and for this file.
+-- A function that is not named here is for operators.
+create or replace function {schema}.function_access() returns table (signature regprocedure, access text)
+language sql stable
+as $$
+    select p.oid::regprocedure, case
+        when coalesce(obj_description(p.oid, 'pg_proc'), 'Internal: ') like 'Internal: %'
+             or p.proname in ('function_access', 'grant_access') then 'owner'
+        when p.proname in (
+            'clock', 'queue_id', 'workflow_ids', 'enqueue', 'enqueue_batch', 'trigger', 'trigger_batch',
+            'signal', 'resume', 'cancel', 'await_run', 'has_live_handler', 'metrics', 'workflow_metrics',
+            'list_messages', 'list_archive', 'list_workflows', 'list_workers', 'get_run', 'list_runs',
+            'count_runs', 'list_steps', 'list_events', 'run_history', 'lineage') then 'producer'
+        when p.proname in (
+            'dequeue', 'claim', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
+            'claim_runs', 'record_steps', 'finish_runs', 'retry_runs', 'pause', 'suspend_runs',
+            'register_worker', 'heartbeat', 'transition_worker', 'stop_worker', 'fail_unhandled') then 'worker'
+        else 'operator' end
+    from pg_proc p
+    where p.pronamespace = '{schema}'::regnamespace and p.prokind = 'f'
+$$;
+comment on function {schema}.function_access is
+    'The functions of the schema with the least access that may call each: producer, worker, operator, owner.';
+
+-- The only function that writes statements itself: GRANT takes names, not parameters. They come from the
+-- catalogue, or were found in it.
+create or replace function {schema}.grant_access(role_name name, access text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    levels    constant text[] := array['none', 'producer', 'worker', 'operator'];
+    signature regprocedure;
+begin
+    if array_position(levels, grant_access.access) is null then
+        raise exception 'unknown access ''%'': use %', grant_access.access, array_to_string(levels, ', ')
+            using errcode = 'PW003';
+    end if;
+    if not exists (select from pg_roles r where r.rolname = role_name) then
+        raise exception 'role ''%'' does not exist: create it first', role_name using errcode = 'PW003';
+    end if;
+    if exists (select from pg_class c join pg_roles r on r.oid = c.relowner
+               where c.oid = '{schema}.messages'::regclass and r.rolname = role_name) then
+        raise exception 'role ''%'' owns the schema and may do everything', role_name using errcode = 'PW003';
+    end if;
+    execute format('revoke all on all functions in schema {schema} from %I', role_name);
+    execute format('revoke all on all tables in schema {schema} from %I', role_name);
+    execute format('revoke all on schema {schema} from %I', role_name);
+    if grant_access.access = 'none' then
+        return;
+    end if;
+    execute format('grant usage on schema {schema} to %I', role_name);
+    -- What the C++ library reads without a function.
+    execute format(
+        'grant select on {schema}.schema_version, {schema}.schema_manifest, {schema}.queues, '
+        '{schema}.workflows, {schema}.run_info to %I', role_name);
+    for signature in
+        select f.signature from {schema}.function_access() f
+        where array_position(levels, f.access) <= array_position(levels, grant_access.access)
+    loop
+        execute format('grant execute on function %s to %I', signature, role_name);
+    end loop;
+end
+$$;
+comment on function {schema}.grant_access is
+    'Gives a role the access producer, worker or operator, instead of what it had; none takes all away.';
+
+-- At each install, because `create or replace` has just taken it away. Those left out read only what every
+-- access may read; get_run and clock are expanded into the caller's statement, which this would prevent.
+do $$
+declare
+    signature regprocedure;
+begin
+    for signature in
+        select f.signature from {schema}.function_access() f join pg_proc p on p.oid = f.signature
+        where f.access <> 'owner' and p.proname not in ('clock', 'queue_id', 'workflow_ids', 'get_run')
+    loop
+        execute format('alter function %s security definer set search_path = pg_catalog, pg_temp', signature);
+    end loop;
+end
+$$;
+revoke all on all functions in schema {schema} from public;

@@ -1,0 +1,224 @@
+// Who may call what: nothing is open to everybody, and roles get by without any right on a table.
+#include <thread>
+
+#include "support/workflow_test.h"
+
+namespace pawl::test {
+namespace {
+
+class AccessTest : public WorkflowTest {
+protected:
+    void SetUp() override {
+        WorkflowTest::SetUp();
+        role_ = "role_" + place().schema();
+        database()->run("create role " + role_);
+        make_workflow();
+        make_queue();
+    }
+    void TearDown() override {
+        database()->run("drop owned by " + role_);
+        database()->run("drop role " + role_);
+        WorkflowTest::TearDown();
+    }
+    void grant(const std::string& access) const {
+        database()->run(
+            "select " + place().schema() + ".grant_access('" + role_ + "', '" + access + "')"
+        );
+    }
+    // A program of that role.
+    [[nodiscard]] std::string url() const {
+        return with_parameter(place().url(), "options=-crole%3D" + role_);
+    }
+    // "" or why the role may not.
+    [[nodiscard]] std::string refused(const std::string& sql) const {
+        const auto session = database();
+        session->run("set role " + role_);
+        try {
+            session->run(sql);
+        } catch (const std::exception& error) {
+            return error.what();
+        }
+        return "";
+    }
+    [[nodiscard]] std::string refused_call(const std::string& call) const {
+        return refused("select * from " + place().schema() + "." + call);
+    }
+    // Functions of the schema for which the condition on `pg_proc p` holds.
+    [[nodiscard]] std::string functions_where(const std::string& condition) const {
+        return database()->value(
+            "select coalesce(string_agg(p.oid::regprocedure::text, ' '), '') from pg_proc p where "
+            "p.pronamespace = '" +
+            place().schema() + "'::regnamespace and " + condition
+        );
+    }
+    [[nodiscard]] const std::string& role() const { return role_; }
+
+private:
+    std::string role_;
+};
+INSTANTIATE_TEST_SUITE_P(, AccessTest, ::testing::Values(BackendKind::postgres), backend_name);
+
+const std::vector<std::string> producer_calls{
+    "enqueue('work', '1')",
+    "trigger('job', tags => array['red'])",
+    "list_runs('job')",
+    "get_run(1)",
+    "metrics('work')",
+    "list_messages('work')",
+    "workflow_metrics('job')",
+    "run_history(1)"};
+const std::vector<std::string> worker_calls{
+    "dequeue('work')",
+    "archive(array[1]::bigint[], array[1])",
+    "finish_runs(array[1]::bigint[], array[1], array['1'])",
+    "register_worker('w', 'h', 0, 1, 30000, '{}', '{}')",
+    "heartbeat(1)"};
+const std::vector<std::string> operator_calls{
+    "create_queue('other')", "create_workflow('other_job')", "purge_queue('work')"};
+
+TEST_P(AccessTest, every_function_has_a_comment) {
+    EXPECT_EQ(functions_where("obj_description(p.oid, 'pg_proc') is null"), "");
+}
+
+TEST_P(AccessTest, nothing_is_open_to_everybody) {
+    EXPECT_EQ(
+        functions_where(
+            "exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a "
+            "where a.grantee = 0)"
+        ),
+        ""
+    );
+}
+
+TEST_P(AccessTest, functions_with_the_rights_of_the_owner_set_their_search_path) {
+    EXPECT_EQ(
+        functions_where(
+            "p.prosecdef and not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, "
+            "pg_temp']"
+        ),
+        ""
+    );
+    EXPECT_NE(functions_where("p.prosecdef"), "");
+}
+
+TEST_P(AccessTest, only_grants_and_the_installation_build_statements) {
+    EXPECT_EQ(functions_where("p.prosrc ~* '\\mexecute\\M' and p.proname <> 'grant_access'"), "");
+}
+
+TEST_P(AccessTest, an_install_over_an_installed_schema_opens_nothing) {
+    grant("producer");
+    database()->run("update " + place().table("schema_version") + " set functions = ''");
+    store().install();
+    EXPECT_EQ(functions_where("p.proname = 'enqueue' and not p.prosecdef"), "");
+    EXPECT_EQ(refused_call("enqueue('work', '1')"), "");
+    EXPECT_TRUE(contains(refused_call("dequeue('work')"), "permission denied"));
+    EXPECT_TRUE(store().verify().ok());
+}
+
+TEST_P(AccessTest, a_role_without_access_can_do_nothing) {
+    for (const auto& calls : {producer_calls, worker_calls, operator_calls}) {
+        for (const std::string& call : calls)
+            EXPECT_TRUE(contains(refused_call(call), "permission denied")) << call;
+    }
+}
+
+TEST_P(AccessTest, a_producer_starts_work_and_looks_at_it) {
+    grant("producer");
+    for (const std::string& call : producer_calls) EXPECT_EQ(refused_call(call), "") << call;
+    for (const auto& calls : {worker_calls, operator_calls}) {
+        for (const std::string& call : calls)
+            EXPECT_TRUE(contains(refused_call(call), "permission denied")) << call;
+    }
+}
+
+TEST_P(AccessTest, a_worker_may_also_do_the_work) {
+    grant("worker");
+    for (const auto& calls : {producer_calls, worker_calls}) {
+        for (const std::string& call : calls) EXPECT_EQ(refused_call(call), "") << call;
+    }
+    for (const std::string& call : operator_calls)
+        EXPECT_TRUE(contains(refused_call(call), "permission denied")) << call;
+}
+
+TEST_P(AccessTest, an_operator_may_do_everything_but_what_is_the_owners) {
+    grant("operator");
+    for (const auto& calls : {producer_calls, worker_calls, operator_calls}) {
+        for (const std::string& call : calls) EXPECT_EQ(refused_call(call), "") << call;
+    }
+    for (const std::string call : {"grant_access('public', 'operator')", "ms(1)"})
+        EXPECT_TRUE(contains(refused_call(call), "permission denied")) << call;
+}
+
+TEST_P(AccessTest, no_access_reaches_around_the_functions) {
+    grant("operator");
+    for (const std::string table : {"messages", "runs", "steps", "events", "archive"}) {
+        EXPECT_TRUE(contains(refused("select * from " + place().table(table)), "permission denied")
+        );
+        EXPECT_TRUE(contains(refused("delete from " + place().table(table)), "permission denied"));
+    }
+    for (const std::string table : {"queues", "workflows"})
+        EXPECT_TRUE(contains(refused("delete from " + place().table(table)), "permission denied"));
+}
+
+TEST_P(AccessTest, access_is_lowered_and_taken_away) {
+    grant("operator");
+    grant("producer");
+    EXPECT_TRUE(contains(refused_call("dequeue('work')"), "permission denied"));
+    EXPECT_EQ(refused_call("enqueue('work', '1')"), "");
+    grant("none");
+    EXPECT_TRUE(contains(refused_call("enqueue('work', '1')"), "permission denied"));
+}
+
+TEST_P(AccessTest, access_is_given_only_to_roles_that_exist_and_are_not_the_owner) {
+    const auto why = [&](const std::string& arguments) {
+        try {
+            database()->run("select " + place().schema() + ".grant_access(" + arguments + ")");
+        } catch (const std::exception& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_TRUE(contains(why("'public', 'producer'"), "role 'public' does not exist"));
+    EXPECT_TRUE(contains(why("'x; drop table y', 'producer'"), "does not exist"));
+    EXPECT_TRUE(contains(why("current_user, 'producer'"), "owns the schema"));
+    EXPECT_TRUE(contains(why("'" + role() + "', 'everything'"), "unknown access 'everything'"));
+    EXPECT_TRUE(contains(why("'" + role() + "', null"), "unknown access"));
+}
+
+TEST_P(AccessTest, a_function_of_the_callers_cannot_slip_in) {
+    grant("producer");
+    const std::string mine = "mine_" + place().schema();
+    database()->run("create schema " + mine + " authorization " + role());
+    const auto session = database();
+    session->run("set role " + role());
+    session->run(
+        "create function " + mine +
+        ".pg_advisory_xact_lock_shared(bigint) returns void language plpgsql as $$ begin raise "
+        "exception 'called as %', current_user; end $$"
+    );
+    session->run("create temp table queues (queue_id bigint, name text)");
+    session->run("set search_path = " + mine + ", pg_temp, pg_catalog");
+    session->run("select " + place().schema() + ".enqueue('work', '1')");
+    EXPECT_EQ(store().queue("work").stats().ready, 1);
+}
+
+TEST_P(AccessTest, a_worker_in_cpp_needs_no_more_than_worker) {
+    grant("worker");
+    const Store mine = connect(url(), options());
+    Worker working =
+        worker("w").handle(
+                       "job", [](Context& ctx) { return ctx.step("a", [] { return 1; }); }
+        ).on_message("work", [](const Message&) {
+         }).create(mine);
+    working.start();
+    const Run run = workflow("job").trigger().execute(mine);
+    EXPECT_EQ(run.wait_json(40s).text, "1");
+    mine.queue("work").enqueue(Json{"1"});
+    EXPECT_TRUE(eventually([&] { return mine.queue("work").stats().archived == 1; }));
+    EXPECT_TRUE(mine.verify().ok());
+    working.stop();
+    EXPECT_EQ(error_of([&] { mine.create_queue("other"); }).code(), ErrorCode::database_error);
+}
+
+}  // namespace
+}  // namespace pawl::test
