@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""A worker for the workflow `order`, with nothing but SQL (any DB-API driver; here psycopg2).
+
+usage: worker.py URL [SCHEMA]      ends on SIGTERM or SIGINT, after the run in hand
+"""
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+
+import psycopg2
+
+URL, SCHEMA = sys.argv[1], (sys.argv[2:] or ["pawl"])[0]
+WORKFLOW, LEASE_MS, HEARTBEAT_S = "order", 30_000, 10
+
+
+class PermanentError(Exception):
+    """Trying again will not help."""
+
+
+class Paused(Exception):
+    """Somebody has to answer first."""
+
+
+class LeaseLost(Exception):
+    """The run was handed out again or cancelled: nothing more of it may be written."""
+
+
+class StepFailed(Exception):
+    """A step that may be executed again."""
+
+    def __init__(self, step, position, attempt, error):
+        super().__init__(str(error))
+        self.step, self.position, self.attempt = step, position, attempt
+
+
+class Database:
+    def __init__(self):
+        self.connection = psycopg2.connect(URL)
+        self.connection.autocommit = True  # each call is a transaction
+        self.cursor = self.connection.cursor()
+
+    def rows(self, call, *values):
+        self.cursor.execute(f'select * from "{SCHEMA}".{call}', values)
+        names = [column.name for column in self.cursor.description]
+        return [dict(zip(names, row)) for row in self.cursor.fetchall()]
+
+    def write(self, call, *values):
+        """A call that returns one outcome for each run; we always name one."""
+        while (outcome := next(iter(self.rows(call, *values)[0].values()))[0]) == "busy":
+            time.sleep(0.01)  # the row is locked at the moment, perhaps by our own heartbeat
+        if outcome != "done":
+            raise LeaseLost(outcome)
+
+
+class Run:
+    """A run in hand: what is recorded of it, and the only ways to write more."""
+
+    def __init__(self, database, claimed, max_attempts):
+        self.database, self.max_attempts = database, max_attempts
+        self.id, self.delivery = claimed["message_id"], claimed["delivery"]
+        self.input = json.loads(claimed["payload"])
+        self.attempts = claimed["attempts"]
+        self.position = 0
+        # Recorded steps come with the claim, unless they are many: then they are to be asked for.
+        if claimed["steps_loaded"]:
+            columns = ("step_ids", "step_statuses", "step_attempts", "step_outputs", "step_errors")
+            steps = zip(*(claimed[column] or [] for column in columns))
+        else:
+            names = ("step_id", "status", "attempt", "output", "error")
+            listed = database.rows("list_steps(%s)", self.id)
+            steps = [tuple(step[name] for name in names) for step in listed]
+        self.recorded = {step[0]: step[1:] for step in steps}
+
+    def step(self, name, body):
+        """The recorded result, or that of the body once it is recorded."""
+        self.position += 1
+        status, attempts, output, error = self.recorded.get(name, (None, 0, None, None))
+        if status == "SUCCESS":
+            return json.loads(output)
+        if status == "ERROR":
+            raise PermanentError(json.loads(error)["message"])
+        attempt = attempts + 1
+        try:
+            output = json.dumps(body(attempt))
+        except Paused as paused:
+            self.database.write(
+                "pause(%s, %s, %s, %s, messages => %s)",
+                [self.id], [self.delivery], [name], [self.position], [str(paused)])
+            raise
+        except PermanentError as error:
+            self.record(name, attempt, "ERROR", error=describe("permanent", error, name, attempt))
+            raise
+        except Exception as error:
+            if attempt < self.max_attempts:
+                raise StepFailed(name, self.position, attempt, error) from error
+            self.record(name, attempt, "ERROR", error=describe("transient", error, name, attempt))
+            raise PermanentError(str(error)) from error
+        self.record(name, attempt, "SUCCESS", output=output)
+        return json.loads(output)
+
+    def record(self, name, attempt, status, output=None, error=None):
+        self.database.write(
+            "record_steps(%s, %s, %s, %s, %s, %s, outputs => %s::text[], errors => %s::text[])",
+            [self.id], [self.delivery], [name], [self.position], [status], [attempt], [output], [error])
+
+    def finish(self, output=None, error=None):
+        self.database.write(
+            "finish_runs(%s, %s, %s::text[], %s::text[])", [self.id], [self.delivery], [output], [error])
+
+    def retry(self, error, step=None, position=None, attempt=None):
+        """Comes back after the workflow's backoff; a delay of our own would stand in the first null."""
+        self.database.write(
+            "retry_runs(%s, %s, null, %s::json[], %s::text[], %s::integer[], %s::integer[])",
+            [self.id], [self.delivery], [error], [step], [position], [attempt])
+
+    def execute(self, workflow):
+        try:
+            self.finish(output=json.dumps(workflow(self, self.input)))
+        except Paused:
+            pass
+        except PermanentError as error:
+            self.finish(error=describe("permanent", error))
+        except StepFailed as why:
+            self.retry(describe("transient", why, why.step, why.attempt), why.step, why.position, why.attempt)
+        except (LeaseLost, psycopg2.Error):
+            raise
+        except Exception as error:  # outside the steps
+            if self.attempts + 1 < self.max_attempts:
+                self.retry(describe("transient", error))
+            else:
+                self.finish(error=describe("transient", error))
+
+
+def describe(kind, error, step=None, attempt=None):
+    fields = {"type": kind, "message": str(error), "step": step, "attempt": attempt}
+    return json.dumps({key: value for key, value in fields.items() if value is not None})
+
+
+class Heartbeat(threading.Thread):
+    """Tells that the worker lives, and keeps the run in hand ours; on a connection of its own."""
+
+    def __init__(self, worker):
+        super().__init__(daemon=True)
+        self.worker, self.run_in_hand, self.stopping = worker, None, threading.Event()
+
+    def run(self):
+        database = Database()
+        while not self.stopping.wait(HEARTBEAT_S):
+            database.rows("heartbeat(%s)", self.worker)
+            if run := self.run_in_hand:  # a lost lease shows at the run's next write
+                database.rows("extend(%s, %s, %s)", [run.id], [run.delivery], [LEASE_MS])
+
+
+def order(run, order):
+    """The workflow: a function whose recorded steps are not executed again."""
+    if order["count"] <= 0:
+        raise PermanentError("count must be positive")
+    total = run.step("price", lambda attempt: 12 * order["count"])
+    if total > 1000:
+        run.step("approve", lambda attempt: wait_for_approval(total))
+
+    def ship(attempt):
+        if order.get("carrier") == "asleep" and attempt == 1:
+            raise RuntimeError("the carrier does not answer")
+        return f"parcel-{run.id}"
+
+    return {"total": total, "parcel": run.step("ship", ship)}
+
+
+def wait_for_approval(total):
+    raise Paused(f"who approves {total}?")  # answered by: select pawl.signal(run_id, 'approve', '"yes"')
+
+
+def main():
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    database = Database()
+    worker = database.rows(
+        "register_worker(%s, %s, 0, %s, %s, %s, %s)",
+        "python", socket.gethostname(), os.getpid(), LEASE_MS, [WORKFLOW], [WORKFLOW])[0]["register_worker"]
+    heartbeat = Heartbeat(worker)
+    heartbeat.start()
+    settings = database.rows("list_workflows(%s)", WORKFLOW)[0]
+    database.cursor.execute(f'listen "pawl_{SCHEMA}"')
+    print("ready", flush=True)
+
+    while not stopping.is_set():
+        *claimed, about = database.rows(
+            "claim_runs(%s::bigint[], 1, lease_ms => %s, worker_id => %s)",
+            [settings["workflow_id"]], LEASE_MS, worker)
+        if not claimed:  # until the next run is due; a NOTIFY comes sooner, and looking every second is the net
+            seconds = 1.0
+            if about["next_due"]:
+                seconds = min(seconds, (about["next_due"] - about["now_at"]).total_seconds())
+            select.select([database.connection], [], [], max(seconds, 0))
+            database.connection.poll()
+            database.connection.notifies.clear()
+            continue
+        run = Run(database, claimed[0], claimed[0]["max_attempts"] or settings["max_attempts"])
+        heartbeat.run_in_hand = run
+        try:
+            run.execute(order)
+        except LeaseLost as lost:
+            print(f"run {run.id}: {lost}", file=sys.stderr)
+        finally:
+            heartbeat.run_in_hand = None
+    heartbeat.stopping.set()
+    heartbeat.join()
+    database.rows("stop_worker(%s)", worker)
+
+
+main()
