@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "flow_bench.h"
 #include "queue_bench.h"
 #include "workflow_bench.h"
 #include "workflow_latency.h"
@@ -13,9 +14,10 @@ namespace {
 
 int usage() {
     std::fputs(
-        "usage: ./dev bench queue|workflow [--json FILE] [--quick] [--only postgres|sqlite] "
+        "usage: ./dev bench queue|workflow|flow [--json FILE] [--quick] [--only postgres|sqlite] "
         "[--part PART]\n"
-        "parts: queue drain|claim|idle, workflow drain|end_to_end|latency|resume\n",
+        "parts: queue drain|claim|idle, workflow drain|end_to_end|latency|resume, "
+        "flow drain|steps|map|finished\n",
         stderr
     );
     return 2;
@@ -35,7 +37,7 @@ struct Arguments {
 };
 
 std::optional<Arguments> parse(const std::vector<std::string>& words) {
-    if (words.empty() || (words[0] != "queue" && words[0] != "workflow")) return std::nullopt;
+    if (words.empty()) return std::nullopt;
     Arguments arguments;
     arguments.bench = words[0];
     for (std::size_t i = 1; i < words.size(); ++i) {
@@ -89,6 +91,32 @@ bool workflow(const Arguments& arguments, bench::Report& report) {
     return true;
 }
 
+bool flow(const Arguments& arguments, bench::Report& report) {
+    bench::FlowBenchOptions options;
+    if (arguments.quick) {
+        options.rounds = 3;
+        options.runs = 1'000;
+        options.finished_runs = 100'000;
+        options.other_flows = 100;
+    }
+    options.postgres = arguments.backend("postgres");
+    options.sqlite = arguments.backend("sqlite");
+    options.drain = arguments.has_part("drain");
+    options.finished = arguments.has_part("finished");
+    options.steps = arguments.has_part("steps");
+    options.map = arguments.has_part("map");
+    if (!options.drain && !options.finished && !options.steps && !options.map) return false;
+    bench::flow_bench(options, report);
+    return true;
+}
+
+// False where there is no such benchmark, or part of it.
+bool run(const Arguments& arguments, bench::Report& report) {
+    if (arguments.bench == "queue") return queue(arguments, report);
+    if (arguments.bench == "workflow") return workflow(arguments, report);
+    return arguments.bench == "flow" && flow(arguments, report);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -103,9 +131,7 @@ int main(int argc, char** argv) {
         const auto arguments = parse(words);
         if (!arguments) return usage();
         bench::Report report;
-        const bool known =
-            arguments->bench == "queue" ? queue(*arguments, report) : workflow(*arguments, report);
-        if (!known) return usage();
+        if (!run(*arguments, report)) return usage();
         if (!arguments->json_file.empty()) report.write_json(arguments->json_file);
         return 0;
     } catch (const std::exception& error) {

@@ -10,7 +10,7 @@ namespace bench {
 namespace {
 
 int decimals(double value) {
-    return value < 100 ? 2 : 0;
+    return value < 1 ? 3 : value < 100 ? 2 : 0;
 }
 
 }  // namespace

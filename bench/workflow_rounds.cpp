@@ -161,7 +161,7 @@ void make_crashed_runs(const WorkflowSite& site, int runs) {
     pawl::store::ClaimRequest request;
     request.queues = {site.store().workflow(workflow_name).queue};
     request.max_messages = batch;
-    request.with_runs = true;
+    request.work = pawl::store::Work::runs;
     const auto commit = [&](const std::vector<pawl::store::Write>& writes) {
         for (const auto& outcome : backend.commit(writes, pawl::store::Attempt::first)) {
             if (outcome.status != pawl::store::WriteStatus::done)

@@ -10,7 +10,7 @@ _pawl() {
             continue
         fi
         case $word in
-        --after | --at | --audit | --backoff-base | --backoff-cap | --before | --dead-letter-queue | --dead-letter-workflow | --delay | --error | --file | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --parent | --priority | --reason | --run-timeout | --since | --state | --status | --tag | --timeout | --until | --url | --wait | --window | --workflow) skip=1 ;;
+        --after | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --before | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --error | --file | --forbidden | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --parent | --priority | --qty | --reason | --required | --run-timeout | --since | --start-delay | --state | --status | --tag | --timeout | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) skip=1 ;;
         esac
         case "$path $word" in
         ' install' | \
@@ -44,6 +44,18 @@ _pawl() {
             ' workflow show' | \
             ' workflow delete' | \
             ' workflow metrics' | \
+            ' flow' | \
+            ' flow create' | \
+            ' flow add-step' | \
+            ' flow shape' | \
+            ' flow ensure' | \
+            ' flow delete' | \
+            ' flow list' | \
+            ' flow start' | \
+            ' flow poll' | \
+            ' flow complete' | \
+            ' flow fail' | \
+            ' flow show' | \
             ' trigger' | \
             ' run' | \
             ' run list' | \
@@ -86,14 +98,22 @@ _pawl() {
         mapfile -t COMPREPLY < <(compgen -W 'off exceptions all' -- "$cur")
         return
         ;;
+    --when-unmet)
+        mapfile -t COMPREPLY < <(compgen -W 'skip skip-cascade fail' -- "$cur")
+        return
+        ;;
+    --when-exhausted)
+        mapfile -t COMPREPLY < <(compgen -W 'fail skip skip-cascade' -- "$cur")
+        return
+        ;;
     --status)
         mapfile -t COMPREPLY < <(compgen -W 'QUEUED RUNNING PAUSED SUCCESS ERROR CANCELLED' -- "$cur")
         return
         ;;
-    --after | --at | --audit | --backoff-base | --backoff-cap | --before | --dead-letter-queue | --dead-letter-workflow | --delay | --error | --file | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --parent | --priority | --reason | --run-timeout | --since | --state | --status | --tag | --timeout | --until | --url | --wait | --window | --workflow) return ;;
+    --after | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --before | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --error | --file | --forbidden | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --parent | --priority | --qty | --reason | --required | --run-timeout | --since | --start-delay | --state | --status | --tag | --timeout | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) return ;;
     esac
     case $path in
-    '') words='install verify queue enqueue dequeue settle message archive workflow trigger run worker stats demo completion --version --help --url --json' ;;
+    '') words='install verify queue enqueue dequeue settle message archive workflow flow trigger run worker stats demo completion --version --help --url --json' ;;
     ' install') words='--help --url --json' ;;
     ' verify') words='--help --url --json' ;;
     ' queue') words='create list delete purge pause resume stats --help --url --json' ;;
@@ -125,6 +145,18 @@ _pawl() {
     ' workflow show') words='--help --url --json' ;;
     ' workflow delete') words='--help --url --json' ;;
     ' workflow metrics') words='--help --window --url --json' ;;
+    ' flow') words='create add-step shape ensure delete list start poll complete fail show --help --url --json' ;;
+    ' flow create') words='--help --max-attempts --base-delay --timeout --url --json' ;;
+    ' flow add-step') words='--help --dep --map --max-attempts --base-delay --timeout --start-delay --required --forbidden --when-unmet --when-exhausted --url --json' ;;
+    ' flow shape') words='--help --url --json' ;;
+    ' flow ensure') words='--help --force --url --json' ;;
+    ' flow delete') words='--help --force --url --json' ;;
+    ' flow list') words='--help --url --json' ;;
+    ' flow start') words='--help --priority --delay --at --key --max-attempts --parent --tag --wait --url --json' ;;
+    ' flow poll') words='--help --qty --vt --url --json' ;;
+    ' flow complete') words='--help --delivery --url --json' ;;
+    ' flow fail') words='--help --delivery --url --json' ;;
+    ' flow show') words='--help --url --json' ;;
     ' trigger') words='--help --priority --delay --at --key --max-attempts --parent --tag --wait --url --json' ;;
     ' run') words='list show steps count wait resume cancel wake retry fork delete --help --url --json' ;;
     ' run list') words='--help --workflow --status --since --until --tag --key --deleted --before --limit --url --json' ;;

@@ -9,6 +9,7 @@
 #include <pawl/error.h>
 #include <pawl/run.h>
 #include <pawl/types.h>
+#include <pawl/workflow.h>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -105,6 +106,22 @@ public:
     ) {
         return JsonCodec<T>::decode(pause_json(step, message, check_after));
     }
+    /// Triggers a run of another workflow or flow, once, waits for its end as a paused run (no
+    /// thread is held) and returns its output. Recorded as the step `id`. Where that run fails or
+    /// is cancelled, StepError, the same on every replay. Cancelling this run cancels that one.
+    template <class T = Json>
+    T call(const std::string& id, const Trigger& trigger) {
+        return JsonCodec<T>::decode(call_json(id, trigger.run()));
+    }
+    template <class R>
+    R call(const std::string& id, const TriggerOf<R>& trigger) {
+        if constexpr (std::is_void_v<R>) {
+            (void)call_json(id, trigger.run());
+        } else {
+            return JsonCodec<R>::decode(call_json(id, trigger.run()));
+        }
+    }
+
     /// Durable timers, by the database's clock: the run is PAUSED and holds no thread.
     void sleep(Duration time);
     void sleep_until(Timestamp time);
@@ -144,6 +161,7 @@ public:
     Json pause_json(
         const std::string& step, const std::string& message, std::optional<Duration> check_after
     );
+    Json call_json(const std::string& id, const NewRun& run);
 
 private:
     runtime::RunContext& context_;

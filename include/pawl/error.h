@@ -34,6 +34,8 @@ enum class ErrorCode {
     workflow_has_runs,   ///< it cannot be deleted while live runs exist
     workflow_queue,      ///< the queue belongs to a workflow: trigger that instead
     duplicate_workflow,  ///< PAWL_WORKFLOW was used twice with one name
+    flow_not_found,      ///< nobody has created it: call create_flow()
+    flow_mismatch,       ///< it is declared differently already: a new name is a new version
     run_not_found,
     run_deleted,     ///< soft-deleted
     run_finished,    ///< SUCCESS, ERROR and CANCELLED never change

@@ -4,6 +4,7 @@
 #include <pawl/context.h>
 #include <pawl/discovery.h>
 #include <pawl/error.h>
+#include <pawl/flow.h>
 #include <pawl/message.h>
 #include <pawl/queue.h>
 #include <pawl/run.h>

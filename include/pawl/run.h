@@ -41,9 +41,15 @@ struct StepInfo {
     std::optional<Json> error;    ///< {"type", "message", "step", "attempt"}, of the last failure
     std::string pause_message;    ///< of a paused one: what it waits for, in words
     std::string pause_condition;  ///< and as the program put it (PauseError)
-    std::optional<Timestamp> wake_at;  ///< of a sleep: the end
-    std::optional<Timestamp> started_at;
+    std::optional<Timestamp> wake_at;     ///< of a sleep: the end
+    std::optional<Timestamp> started_at;  ///< of a flow's step: when its tasks were made
     std::optional<Timestamp> completed_at;
+
+    // Of a flow's steps.
+    std::optional<int> remaining_deps;   ///< dependencies that are not done
+    std::optional<int> initial_tasks;    ///< how many it has; none before it starts
+    std::optional<int> remaining_tasks;  ///< of these, not succeeded
+    std::string skip_reason;             ///< condition_unmet, handler_failed or dependency_skipped
 };
 
 struct RunInfo {
@@ -65,6 +71,7 @@ struct RunInfo {
     std::optional<Json> output;
     std::optional<Json> error;  ///< {"type", "message", "step", "attempt"}
     std::string last_error;     ///< one readable line; also while it is still being retried
+    std::optional<int> remaining_steps;   ///< of a flow: steps neither succeeded nor skipped
     std::optional<Timestamp> visible_at;  ///< of a live one: when it goes on, or its lease ends
     Timestamp created_at;
     Timestamp updated_at;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <pawl/error.h>
+#include <pawl/flow.h>
 #include <pawl/queue.h>
 #include <pawl/run.h>
 #include <pawl/stats.h>
@@ -71,6 +72,32 @@ public:
     [[nodiscard]] WorkflowInfo workflow(const std::string& name) const;
     /// With its finished runs. Throws workflow_has_runs while live ones exist.
     void delete_workflow(const std::string& name) const;
+
+    // --- flows (see pawl/flow.h, whose builder does these in one go) ---
+    /// Creates the flow and its queue, or changes the options given.
+    void create_flow(const std::string& slug, const FlowOptions& options = {}) const;
+    /// Adding the same step again changes nothing; a different one of that name is refused
+    /// (flow_mismatch). Throws flow_not_found, invalid_argument.
+    void add_step(const std::string& flow, const FlowStep& step) const;
+    /// As it is stored. Throws flow_not_found.
+    [[nodiscard]] FlowShape get_flow_shape(const std::string& slug) const;
+    /// Creates the flow, or finds it the same; a different one is refused (flow_mismatch).
+    EnsuredFlow ensure_flow(const FlowShape& shape, EnsureMode mode = EnsureMode::refuse_different)
+        const;
+    /// With its runs; if_empty: throws workflow_has_runs while live ones exist.
+    void delete_flow_and_data(const std::string& slug, DeleteMode mode = DeleteMode::if_empty)
+        const;
+    [[nodiscard]] std::vector<TaskInfo> tasks(RunId run) const;  ///< by step, then index
+    /// Starts up to `qty` tasks and hands them out, without a worker. `vt`: the lease of tasks that
+    /// have no timeout.
+    [[nodiscard]] std::vector<Task> poll_for_tasks(
+        const std::string& flow, int qty = 1, Duration vt = 30s
+    ) const;
+    /// The task has succeeded; what depends on it may start. With the delivery it is fenced:
+    /// without (0), the first report wins.
+    TaskOutcome complete_task(const TaskRef& task, const Json& output, int delivery = 0) const;
+    /// An attempt has failed: again after the backoff, or, with all attempts used, the task fails.
+    TaskOutcome fail_task(const TaskRef& task, const std::string& error, int delivery = 0) const;
 
     // --- runs; all throw run_not_found ---
     [[nodiscard]] Run run(RunId id) const { return {backend_, id}; }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <pawl/context.h>
 #include <pawl/discovery.h>
+#include <pawl/flow.h>
 #include <pawl/store.h>
 #include <span>
 #include <stop_token>
@@ -79,7 +80,8 @@ struct HandlerSpec {
     std::string queue;  ///< or workflow
     int batch_size = 1;
     Handler handler = {};
-    WorkflowHandler workflow = {};  ///< instead of `handler`
+    WorkflowHandler workflow = {};                  ///< instead of `handler`
+    std::shared_ptr<const FlowHandlers> flow = {};  ///< instead of both: of a flow's steps
 };
 
 struct WorkerOptions {
@@ -135,7 +137,7 @@ public:
     template <class F>
     WorkerBuilder& handle(std::string workflow, F function) {
         options_.handlers.push_back(
-            {std::move(workflow), 1, {}, make_workflow_handler(std::move(function))}
+            {std::move(workflow), 1, {}, make_workflow_handler(std::move(function)), {}}
         );
         return *this;
     }
@@ -162,6 +164,15 @@ public:
             );
         }
     }
+    /// The steps of a flow, all of them: create() refuses where one has no handler.
+    WorkerBuilder& flow(std::string slug, FlowHandlers handlers) {
+        options_.handlers.push_back(
+            {std::move(slug), 1, {}, {}, std::make_shared<const FlowHandlers>(std::move(handlers))}
+        );
+        return *this;
+    }
+    /// With the functions that its on() was given.
+    WorkerBuilder& flow(const Flow& flow) { return this->flow(flow.shape().slug, flow.handlers()); }
     /// Everything that PAWL_WORKFLOW registered below the prefix: create() makes the workflows too.
     WorkerBuilder& discover(std::string prefix = "") {
         options_.discover.push_back(std::move(prefix));
@@ -198,7 +209,7 @@ public:
 
 private:
     WorkerBuilder& add(std::string queue, int batch_size, Handler handler) {
-        options_.handlers.push_back({std::move(queue), batch_size, std::move(handler), {}});
+        options_.handlers.push_back({std::move(queue), batch_size, std::move(handler), {}, {}});
         return *this;
     }
     template <class R, class F, class Argument>

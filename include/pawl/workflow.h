@@ -55,6 +55,8 @@ struct WorkflowInfo {
     int max_strikes = 5;
     std::string dead_letter_workflow;
     AuditLevel audit = AuditLevel::exceptions;
+    bool is_flow = false;                  ///< declared as steps with dependencies: see pawl/flow.h
+    std::optional<Duration> task_timeout;  ///< of a flow's tasks
     Timestamp created_at;
 };
 

@@ -119,7 +119,7 @@ select * from {schema}.count_runs(@workflow::text, @status::text, @created_from:
 select * from {schema}.lineage(@run_id::bigint)
 
 -- name: list_steps(run_id)
-select step_id::text, position, status, attempt, delivery, worker_id, input, output, error, pause_message, pause_condition, wake_at, started_at, completed_at
+select step_id::text, position, status, attempt, delivery, worker_id, input, output, error, pause_message, pause_condition, wake_at, started_at, completed_at, remaining_deps, initial_tasks, remaining_tasks, skip_reason
 from {schema}.list_steps(@run_id::bigint)
 
 -- name: list_events(run_id)

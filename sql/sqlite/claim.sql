@@ -3,9 +3,10 @@
 -- entries there is nothing to skip, so the floors of PostgreSQL are not here.
 
 -- name: claimable_queue(queue_id)
-select q.lease_ms, q.max_strikes,
-       exists (select 1 from pawl_workflows w where w.workflow_id = q.queue_id)
-from pawl_queues q where q.queue_id = @queue_id and q.paused = 0;
+select q.lease_ms, q.max_strikes, w.workflow_id is not null, coalesce(w.is_flow, 0)
+from pawl_queues q
+left join pawl_workflows w on w.workflow_id = q.queue_id
+where q.queue_id = @queue_id and q.paused = 0;
 
 -- Two skip scans, over queues that have ready rows and over those that have rows with a time.
 -- name: next_ready_queue(after_queue)
@@ -46,47 +47,65 @@ from pawl_messages
 where queue_id = @queue_id and state <> 'ready' and visible_at <= @now
 order by visible_at limit @max_messages;
 
+-- Of a flow's queue. The last two columns are of tasks whose lease has ended: how often they were
+-- started, and the limit that the run's trigger gave.
+-- name: due_tasks(queue_id, now, max_messages)
+select m.message_id, m.priority, m.strikes, m.run_id, m.step_index, m.task_index,
+       case when m.state = 'leased' then (
+           select t.attempts from pawl_tasks t
+           where t.run_id = m.run_id and t.step_index = m.step_index
+             and t.task_index = m.task_index
+       ) end,
+       case when m.state = 'leased' then (
+           select r.max_attempts from pawl_runs r where r.run_id = m.run_id
+       ) end
+from pawl_messages m
+where m.queue_id = @queue_id and m.state <> 'ready' and m.visible_at <= @now
+order by m.visible_at limit @max_messages;
+
 -- name: ready_messages(queue_id, priority, max_messages)
 select message_id from pawl_messages
 where queue_id = @queue_id and state = 'ready' and priority = @priority
 order by message_id limit @max_messages;
 
 -- The usual case in one statement: one queue with nothing but ready rows. `or fail`: see settle.sql.
--- name: claim_ready(queue_id, max_messages, visible_at, worker_id)
+-- A message may have a lease of its own.
+-- name: claim_ready(queue_id, max_messages, now, lease_us, worker_id)
 update or fail pawl_messages
-set state = 'leased', delivery = delivery + 1, strikes = strikes + 1, visible_at = @visible_at,
-    worker_id = @worker_id
+set state = 'leased', delivery = delivery + 1, strikes = strikes + 1,
+    visible_at = @now + coalesce(lease_ms * 1000, @lease_us), worker_id = @worker_id
 where message_id in (
     select message_id from pawl_messages
     where queue_id = @queue_id and state = 'ready'
     order by priority desc, message_id limit @max_messages
 )
 returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
-          last_error, payload;
+          last_error, payload, run_id, step_index, task_index;
 
 -- One priority's share of one of several queues.
--- name: claim_level(queue_id, priority, max_messages, visible_at, worker_id)
+-- name: claim_level(queue_id, priority, max_messages, now, lease_us, worker_id)
 update or fail pawl_messages
-set state = 'leased', delivery = delivery + 1, strikes = strikes + 1, visible_at = @visible_at,
-    worker_id = @worker_id
+set state = 'leased', delivery = delivery + 1, strikes = strikes + 1,
+    visible_at = @now + coalesce(lease_ms * 1000, @lease_us), worker_id = @worker_id
 where message_id in (
     select message_id from pawl_messages
     where queue_id = @queue_id and state = 'ready' and priority = @priority
     order by message_id limit @max_messages
 )
 returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
-          last_error, payload;
+          last_error, payload, run_id, step_index, task_index;
 
 -- Of single rows: `returning` opens a table of its own each time, so they are read apart.
--- name: claim_message(message_id, progressed, visible_at, worker_id)
+-- name: claim_message(message_id, progressed, now, lease_us, worker_id)
 update pawl_messages
-set state = 'leased', delivery = delivery + 1, visible_at = @visible_at, worker_id = @worker_id,
+set state = 'leased', delivery = delivery + 1, worker_id = @worker_id,
+    visible_at = @now + coalesce(lease_ms * 1000, @lease_us),
     strikes = case when @progressed then 1 else strikes + 1 end
 where message_id = @message_id;
 
 -- name: claimed_message(message_id)
 select message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
-       last_error, payload
+       last_error, payload, run_id, step_index, task_index
 from pawl_messages where message_id = @message_id;
 
 -- What a claim does with the runs whose messages it took. One that is RUNNING already stays as it is.

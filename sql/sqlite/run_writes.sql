@@ -71,11 +71,12 @@ insert into pawl_events (run_id, kind, data, worker_id, delivery, at)
 values (@run_id, @kind, @data, @worker_id, @delivery, @now);
 
 -- name: dead_letter(run_id)
-select w.dead_letter_workflow_id, q.name, r.input
+select w.dead_letter_workflow_id, q.name, r.input, d.is_flow
 from pawl_runs r
 join pawl_workflows w on w.workflow_id = r.workflow_id
 join pawl_queues q on q.queue_id = r.workflow_id
-where r.run_id = @run_id and w.dead_letter_workflow_id is not null;
+join pawl_workflows d on d.workflow_id = w.dead_letter_workflow_id
+where r.run_id = @run_id;
 
 -- Why a run's write found no lease.
 -- name: run_end(run_id)

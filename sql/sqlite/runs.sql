@@ -5,7 +5,7 @@ select r.run_id, q.name, r.status, r.priority, r.max_attempts, coalesce(m.delive
        m.strikes, m.attempts, coalesce(m.worker_id, r.worker_id), r.parent_run_id, r.origin_run_id,
        r.forked_at, r.idempotency_key, r.input, r.output, r.error, m.last_error, m.visible_at,
        r.created_at, r.updated_at, r.started_at, r.paused_at, r.completed_at, r.deleted_at,
-       r.deleted_reason
+       r.deleted_reason, r.remaining_steps
 from pawl_runs r
 join pawl_queues q on q.queue_id = r.workflow_id
 left join pawl_messages m on m.message_id = r.run_id
@@ -81,7 +81,8 @@ order by t.run_id desc limit @max_rows;
 
 -- name: list_steps(run_id)
 select step_id, position, status, attempt, delivery, worker_id, input, output, error, pause_message,
-       pause_condition, wake_at, started_at, completed_at
+       pause_condition, wake_at, started_at, completed_at, remaining_deps, initial_tasks,
+       remaining_tasks, skip_reason
 from pawl_steps where run_id = @run_id
 order by position, step_id;
 
@@ -111,7 +112,7 @@ select f.run_id from family f order by f.run_id;
 -- What decides over an action.
 -- name: run_state(run_id)
 select r.status, r.deleted_at is not null, r.workflow_id, q.name, w.audit <> 'off', r.priority,
-       coalesce(m.delivery, r.delivery)
+       coalesce(m.delivery, r.delivery), r.remaining_steps is not null
 from pawl_runs r
 join pawl_queues q on q.queue_id = r.workflow_id
 join pawl_workflows w on w.workflow_id = r.workflow_id

@@ -29,7 +29,7 @@ where message_id = @message_id and delivery = @delivery and state = 'leased';
 update pawl_messages
 set state = @state, visible_at = @visible_at, strikes = 0, worker_id = null
 where message_id = @message_id and delivery = @delivery and state = 'leased'
-returning queue_id;
+returning queue_id, run_id, step_index, task_index;
 
 -- What still has strikes stays a due row, so that ready rows never carry suspicion.
 -- name: hand_back_message(message_id, delivery, now)
@@ -37,7 +37,7 @@ update pawl_messages
 set state = case when strikes > 1 then 'waiting' else 'ready' end, visible_at = @now,
     strikes = strikes - 1, worker_id = null
 where message_id = @message_id and delivery = @delivery and state = 'leased'
-returning queue_id;
+returning queue_id, run_id, step_index, task_index;
 
 -- name: extend_message(message_id, delivery, visible_at)
 update pawl_messages set visible_at = @visible_at

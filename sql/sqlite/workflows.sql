@@ -1,7 +1,7 @@
 -- Workflows: definition, administration, metrics.
 
 -- name: workflow_id(name)
-select w.workflow_id
+select w.workflow_id, w.is_flow
 from pawl_queues q
 join pawl_workflows w on w.workflow_id = q.queue_id
 where q.name = @name;
@@ -31,7 +31,8 @@ on conflict (workflow_id) do update set
 
 -- name: list_workflows(only_name)
 select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
-       q.lease_ms, w.run_timeout_ms, q.max_strikes, coalesce(d.name, ''), w.audit, w.created_at
+       q.lease_ms, w.run_timeout_ms, q.max_strikes, coalesce(d.name, ''), w.audit, w.created_at,
+       w.is_flow, w.task_timeout_ms
 from pawl_workflows w
 join pawl_queues q on q.queue_id = w.workflow_id
 left join pawl_queues d on d.queue_id = w.dead_letter_workflow_id
@@ -93,15 +94,27 @@ from pawl_queues q
 join pawl_workflows w on w.workflow_id = q.queue_id
 where q.name >= @prefix and q.name < @prefix || '~' and q.paused = 0
   and (exists (select 1 from pawl_messages m
-               where m.queue_id = q.queue_id and m.state = 'ready' and m.delivery = 0)
+               where m.queue_id = q.queue_id and m.state = 'ready' and m.delivery = 0
+                 and (m.run_id is null or exists (
+                     select 1 from pawl_runs r
+                     where r.run_id = m.run_id and r.status = 'QUEUED')))
        or exists (select 1 from pawl_messages m
                   where m.queue_id = q.queue_id and m.state <> 'ready' and m.visible_at <= @now
-                    and m.delivery = 0));
+                    and m.delivery = 0
+                    and (m.run_id is null or exists (
+                        select 1 from pawl_runs r
+                        where r.run_id = m.run_id and r.status = 'QUEUED'))));
 
+-- Of a flow: the runs of its tasks, which may be many of one run.
 -- name: unstarted_runs(queue_id, now, max_rows)
-select message_id from pawl_messages
-where queue_id = @queue_id and state = 'ready' and delivery = 0
-union all
-select message_id from pawl_messages
-where queue_id = @queue_id and state <> 'ready' and visible_at <= @now and delivery = 0
+select distinct u.run_id
+from (
+    select coalesce(run_id, message_id) as run_id from pawl_messages
+    where queue_id = @queue_id and state = 'ready' and delivery = 0
+    union all
+    select coalesce(run_id, message_id) from pawl_messages
+    where queue_id = @queue_id and state <> 'ready' and visible_at <= @now and delivery = 0
+) u
+cross join pawl_runs r on r.run_id = u.run_id
+where r.status = 'QUEUED'
 limit @max_rows;

@@ -37,6 +37,10 @@ Json Context::pause_json(
     return context_.pause(step, message, check_after);
 }
 
+Json Context::call_json(const std::string& id, const NewRun& run) {
+    return context_.call(id, run);
+}
+
 void Context::sleep(Duration time) {
     context_.sleep(time);
 }

@@ -81,11 +81,11 @@ Worker WorkerBuilder::create(const Store& store) const {
                 continue;  // handled by hand, or found by another prefix
             if (is_subscribed(options.prefixes, found.name))
                 (void)store.create_workflow(found.name);
-            options.handlers.push_back({found.name, 1, {}, std::move(found.handler)});
+            options.handlers.push_back({found.name, 1, {}, std::move(found.handler), {}});
         }
     }
     std::erase_if(options.handlers, [&](const HandlerSpec& spec) {
-        return spec.workflow && !is_subscribed(options.prefixes, spec.queue);
+        return (spec.workflow || spec.flow) && !is_subscribed(options.prefixes, spec.queue);
     });
     return Worker(std::make_shared<runtime::WorkerRuntime>(store.backend(), std::move(options)));
 }

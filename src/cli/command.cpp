@@ -37,6 +37,14 @@ const Command& Command::repeated_option(
     return *this;
 }
 
+const Command& Command::argument_behind_optional(
+    const std::string& name, std::optional<std::string>& target, const std::string& help
+) const {
+    add_value(name, {type_name(target), help, Need::optional}, setter(target));
+    app_->get_option(name)->option_text(name);  // without the brackets of an optional one
+    return *this;
+}
+
 const Command& Command::add_flag(
     const std::string& name, const std::string& help, std::function<void()> set
 ) const {

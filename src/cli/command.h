@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,11 @@ public:
     /// May be given several times; the targets are in the order given.
     const Command& repeated_option(
         const std::string& name, std::vector<std::string>& target, const std::string& help
+    ) const;
+    /// A needed one behind an optional one. A single word goes to the optional one, so whoever uses
+    /// this tells them apart, and refuses where neither is there.
+    const Command& argument_behind_optional(
+        const std::string& name, std::optional<std::string>& target, const std::string& help
     ) const;
     /// Sets `target` to `value` when it is given.
     template <class T, class Value>

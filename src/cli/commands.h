@@ -13,6 +13,7 @@ void add_settle_commands(const Command& root);
 void add_message_commands(const Command& root);
 void add_archive_commands(const Command& root);
 void add_workflow_commands(const Command& root);
+void add_flow_commands(const Command& root);
 void add_trigger_command(const Command& root);
 void add_run_commands(const Command& root);
 void add_worker_commands(const Command& root);

@@ -33,6 +33,10 @@ const char* hint_for(ErrorCode code) {
             return "pawl run list --workflow NAME shows them; pawl run cancel ID ends one";
         case ErrorCode::workflow_queue:
             return "use: pawl trigger NAME JSON, and pawl run for what became of it";
+        case ErrorCode::flow_not_found:
+            return "run: pawl flow create SLUG   (pawl flow list shows those that exist)";
+        case ErrorCode::flow_mismatch:
+            return "pawl flow shape SLUG shows it as it is; a new name is a new version";
         case ErrorCode::run_not_found:
             return "run: pawl run list   (with --deleted, deleted ones too)";
         case ErrorCode::run_finished:

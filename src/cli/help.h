@@ -18,6 +18,10 @@ public:
         if (!option->get_envname().empty()) text += " (or " + option->get_envname() + ")";
         return text;
     }
+    std::string make_option_usage(const CLI::Option* option) const override {
+        const auto& text = option->get_option_text();
+        return text.empty() ? CLI::Formatter::make_option_usage(option) : text;
+    }
 };
 
 }  // namespace pawl::cli

@@ -25,6 +25,7 @@ constexpr const char* footer = R"(Examples:
   pawl dequeue mail --archive --json
   pawl workflow create zip_files
   pawl trigger zip_files '{"folder":"photos"}' --wait 30s
+  pawl flow create web_analysis                 steps with dependencies
   pawl run list --status ERROR
   pawl --url postgresql://me@db/app stats
 
@@ -48,6 +49,7 @@ void build(CLI::App& app, const Command& root, Context& context) {
     add_message_commands(root);
     add_archive_commands(root);
     add_workflow_commands(root);
+    add_flow_commands(root);
     add_trigger_command(root);
     add_run_commands(root);
     add_worker_commands(root);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <pawl/flow.h>
 #include <pawl/message.h>
 #include <pawl/queue.h>
 #include <pawl/run.h>
@@ -42,6 +43,8 @@ using JsonValue = std::variant<std::string, std::int64_t, bool>;
 [[nodiscard]] std::string relative_json(const RunInfo& run);  // only what makes it a relative
 [[nodiscard]] std::string to_json(const RunCounts& counts);
 [[nodiscard]] std::string to_json(const StepInfo& step);
+[[nodiscard]] std::string to_json(const TaskInfo& task);  // as it is stored
+[[nodiscard]] std::string to_json(const Task& task);      // as it is handed out
 [[nodiscard]] std::string to_json(const RunEvent& event);
 [[nodiscard]] std::string to_json(const std::vector<std::string>& texts);
 [[nodiscard]] std::string to_json(const std::vector<MessageId>& ids);

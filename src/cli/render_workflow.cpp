@@ -1,4 +1,4 @@
-// The JSON of workflows, runs, steps and events.
+// The JSON of workflows, runs, steps, tasks and events.
 #include "cli/render.h"
 #include "cli/render_object.h"
 
@@ -26,6 +26,8 @@ std::string to_json(const WorkflowInfo& workflow) {
         {"max_strikes", workflow.max_strikes},
         {"dead_letter_workflow", or_null(workflow.dead_letter_workflow)},
         {"audit", to_string(workflow.audit)},
+        {"is_flow", workflow.is_flow},
+        {"task_timeout_ms", or_null(workflow.task_timeout)},
         {"created_at", rfc3339(workflow.created_at)},
     });
 }
@@ -68,6 +70,7 @@ std::string to_json(const RunInfo& run) {
         {"idempotency_key", or_null(run.idempotency_key)},
         {"tags", run.tags},
         {"last_error", or_null(run.last_error)},
+        {"remaining_steps", or_null(run.remaining_steps)},
         {"visible_at", or_null(run.visible_at)},
         {"created_at", rfc3339(run.created_at)},
         {"updated_at", rfc3339(run.updated_at)},
@@ -115,10 +118,46 @@ std::string to_json(const StepInfo& step) {
         {"wake_at", or_null(step.wake_at)},
         {"started_at", or_null(step.started_at)},
         {"completed_at", or_null(step.completed_at)},
+        {"remaining_deps", or_null(step.remaining_deps)},
+        {"initial_tasks", or_null(step.initial_tasks)},
+        {"remaining_tasks", or_null(step.remaining_tasks)},
+        {"skip_reason", or_null(step.skip_reason)},
     };
     auto text = with_json(dump(object), "input", step.input);
     text = with_json(std::move(text), "output", step.output);
     return with_json(std::move(text), "error", step.error);
+}
+
+std::string to_json(const TaskInfo& task) {
+    const Object object{
+        {"step", task.task.step},
+        {"task_index", task.task.task_index},
+        {"status", to_string(task.status)},
+        {"message_id", task.message.value()},
+        {"attempts", task.attempts},
+        {"delivery", task.delivery},
+        {"worker_id", or_null(task.worker)},
+        {"queued_at", rfc3339(task.queued_at)},
+        {"started_at", or_null(task.started_at)},
+        {"completed_at", or_null(task.completed_at)},
+        {"error", or_null(task.error)},
+    };
+    auto text = with_json(dump(object), "input", task.input);
+    return with_json(std::move(text), "output", task.output);
+}
+
+std::string to_json(const Task& task) {
+    const Object object{
+        {"flow", task.flow},
+        {"run_id", task.task.run.value()},
+        {"step", task.task.step},
+        {"task_index", task.task.task_index},
+        {"message_id", task.message.value()},
+        {"attempts", task.attempts},
+        {"delivery", task.delivery},
+        {"lease_ends_at", rfc3339(task.lease_ends_at)},
+    };
+    return with_json(dump(object), "input", task.input);
 }
 
 std::string to_json(const RunEvent& event) {

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/render.h"
 #include "cli/run_control.h"
+#include "cli/run_story.h"
 #include "cli/run_text.h"
 #include "cli/table.h"
 
@@ -52,10 +53,9 @@ ExitCode show(const Context& context, RunId id) {
 
 ExitCode steps(const Context& context, RunId id) {
     const Store store = context.connect();
-    const auto run = store.get_run(id);
-    const auto steps = store.steps(id);
+    const auto found = look_up_steps(store, id);
     WorkerNames workers(store);
-    context.print(context.json() ? json_array_of(steps) : step_table(run, steps, workers));
+    context.print(context.json() ? found.as_json() : found.as_text(workers));
     return ExitCode::ok;
 }
 

@@ -14,10 +14,7 @@ Duration between(Timestamp start, Timestamp end) {
     return std::chrono::floor<Duration>(end - start);
 }
 
-std::string or_dash(std::string text) {
-    return text.empty() ? "-" : std::move(text);
-}
-std::string or_dash(RunId id) {
+std::string id_text(RunId id) {
     return id ? std::to_string(id.value()) : "-";
 }
 
@@ -49,13 +46,119 @@ std::string deliveries(const RunInfo& run) {
     return text;
 }
 
-std::string fields(const RunInfo& run, WorkerNames& workers) {
+// What a step gave, or what it waits for.
+std::string result(const StepInfo& step) {
+    if (step.wake_at && !step.completed_at) return "until " + rfc3339_seconds(*step.wake_at);
+    if (step.status == StepStatus::paused) return or_dash(step.pause_message);
+    if (step.output) return step.output->text;
+    return step.error ? step.error->text : "-";
+}
+
+std::string remark(const RunInfo& run) {
+    if (run.deleted_at) return "deleted: " + run.deleted_reason;
+    return or_dash(run.last_error);
+}
+
+}  // namespace
+
+std::string or_dash(std::string text) {
+    return text.empty() ? "-" : std::move(text);
+}
+
+std::string since_start(const RunInfo& run, const std::optional<Timestamp>& time) {
+    if (!time) return "-";
+    // The root tasks of a flow are older than its start, which is that of the first one.
+    const auto from =
+        run.remaining_steps ? run.created_at : run.started_at.value_or(run.created_at);
+    const auto text = short_duration(between(from, *time));
+    return text.starts_with('-') ? text : "+" + text;
+}
+
+std::string took(const std::optional<Timestamp>& start, const std::optional<Timestamp>& end) {
+    return start && end ? short_duration(between(*start, *end)) : "-";
+}
+
+std::string in_words(const RunCounts& counts) {
+    return fmt::format(
+        "{} queued, {} running, {} paused, {} succeeded, {} failed, {} cancelled",
+        counts.queued,
+        counts.running,
+        counts.paused,
+        counts.success,
+        counts.error,
+        counts.cancelled
+    );
+}
+
+std::string run_table(const std::vector<RunInfo>& runs) {
+    Table table(
+        {{"ID", Align::right},
+         {"WORKFLOW"},
+         {"STATUS"},
+         {"CREATED"},
+         {"TOOK", Align::right},
+         {"DELIVERY", Align::right},
+         {"ORIGIN", Align::right},
+         {"TAGS"},
+         {"REMARK"}}
+    );
+    for (const auto& run : runs) {
+        table.add(
+            {std::to_string(run.id.value()),
+             run.workflow,
+             std::string(to_string(run.status)),
+             rfc3339_seconds(run.created_at),
+             took(run.started_at, run.completed_at),
+             std::to_string(run.delivery),
+             id_text(run.origin),
+             or_dash(fmt::format("{}", fmt::join(run.tags, " "))),
+             remark(run)}
+        );
+    }
+    return table.text(terminal_width());
+}
+
+std::string step_table(
+    const RunInfo& run, const std::vector<StepInfo>& steps, WorkerNames& workers
+) {
+    Table table(
+        {{"#", Align::right},
+         {"STEP"},
+         {"STATUS"},
+         {"ATTEMPT", Align::right},
+         {"DELIVERY", Align::right},
+         {"WORKER"},
+         {"STARTED", Align::right},
+         {"TOOK", Align::right},
+         {"RESULT"}}
+    );
+    for (const auto& step : steps) {
+        table.add(
+            {std::to_string(step.position),
+             step.id,
+             std::string(to_string(step.status)),
+             std::to_string(step.attempt),
+             step.delivery == 0 ? "taken over" : std::to_string(step.delivery),
+             workers.of(step.worker),
+             since_start(run, step.started_at),
+             took(step.started_at, step.completed_at),
+             result(step)}
+        );
+    }
+    return table.text(terminal_width());
+}
+
+std::string run_fields(const RunInfo& run, WorkerNames& workers) {
     Lines lines;
     lines.add("run", run.id);
-    lines.add("workflow", run.workflow);
+    lines.add(run.remaining_steps ? "flow" : "workflow", run.workflow);
     lines.add("status", std::string(to_string(run.status)));
     lines.add("priority", std::to_string(run.priority));
-    lines.add("delivery", deliveries(run));
+    if (run.remaining_steps) {
+        lines.add("steps left", std::to_string(*run.remaining_steps));
+    } else {
+        lines.add("delivery", deliveries(run));
+    }
     if (run.max_attempts) lines.add("max attempts", std::to_string(*run.max_attempts));
     if (run.worker) lines.add("worker", workers.of(run.worker));
     lines.add("parent", run.parent);
@@ -106,118 +209,6 @@ std::string lineage_table(const RunInfo& run, const std::vector<RunInfo>& lineag
         );
     }
     return table.text(terminal_width());
-}
-
-// What a step gave, or what it waits for.
-std::string result(const StepInfo& step) {
-    if (step.wake_at && !step.completed_at) return "until " + rfc3339_seconds(*step.wake_at);
-    if (step.status == StepStatus::paused) return or_dash(step.pause_message);
-    if (step.output) return step.output->text;
-    return step.error ? step.error->text : "-";
-}
-
-std::string remark(const RunInfo& run) {
-    if (run.deleted_at) return "deleted: " + run.deleted_reason;
-    return or_dash(run.last_error);
-}
-
-}  // namespace
-
-std::string took(const std::optional<Timestamp>& start, const std::optional<Timestamp>& end) {
-    return start && end ? short_duration(between(*start, *end)) : "-";
-}
-
-std::string in_words(const RunCounts& counts) {
-    return fmt::format(
-        "{} queued, {} running, {} paused, {} succeeded, {} failed, {} cancelled",
-        counts.queued,
-        counts.running,
-        counts.paused,
-        counts.success,
-        counts.error,
-        counts.cancelled
-    );
-}
-
-std::string run_table(const std::vector<RunInfo>& runs) {
-    Table table(
-        {{"ID", Align::right},
-         {"WORKFLOW"},
-         {"STATUS"},
-         {"CREATED"},
-         {"TOOK", Align::right},
-         {"DELIVERY", Align::right},
-         {"ORIGIN", Align::right},
-         {"TAGS"},
-         {"REMARK"}}
-    );
-    for (const auto& run : runs) {
-        table.add(
-            {std::to_string(run.id.value()),
-             run.workflow,
-             std::string(to_string(run.status)),
-             rfc3339_seconds(run.created_at),
-             took(run.started_at, run.completed_at),
-             std::to_string(run.delivery),
-             or_dash(run.origin),
-             or_dash(fmt::format("{}", fmt::join(run.tags, " "))),
-             remark(run)}
-        );
-    }
-    return table.text(terminal_width());
-}
-
-std::string step_table(
-    const RunInfo& run, const std::vector<StepInfo>& steps, WorkerNames& workers
-) {
-    const auto run_start = run.started_at.value_or(run.created_at);
-    Table table(
-        {{"#", Align::right},
-         {"STEP"},
-         {"STATUS"},
-         {"ATTEMPT", Align::right},
-         {"DELIVERY", Align::right},
-         {"WORKER"},
-         {"STARTED", Align::right},
-         {"TOOK", Align::right},
-         {"RESULT"}}
-    );
-    for (const auto& step : steps) {
-        const auto started =
-            step.started_at ? short_duration(between(run_start, *step.started_at)) : "-";
-        table.add(
-            {std::to_string(step.position),
-             step.id,
-             std::string(to_string(step.status)),
-             std::to_string(step.attempt),
-             step.delivery == 0 ? "taken over" : std::to_string(step.delivery),
-             workers.of(step.worker),
-             started.starts_with('-') ? started : "+" + started,
-             took(step.started_at, step.completed_at),
-             result(step)}
-        );
-    }
-    return table.text(terminal_width());
-}
-
-RunStory look_up(const Store& store, RunId id) {
-    return {store.get_run(id), store.steps(id), store.events(id), store.lineage(id)};
-}
-
-std::string RunStory::as_text(WorkerNames& workers) const {
-    auto text = fields(run, workers);
-    if (!steps.empty()) text += "\n" + step_table(run, steps, workers);
-    if (!events.empty()) text += "\n" + event_table(events, workers);
-    if (lineage.size() > 1) text += "\n" + lineage_table(run, lineage);
-    return text;
-}
-
-std::string RunStory::as_json() const {
-    auto text = with_field(to_json(run), "steps", json_array_of(steps));
-    text = with_field(std::move(text), "events", json_array_of(events));
-    std::vector<std::string> relatives;
-    for (const auto& relative : lineage) relatives.push_back(relative_json(relative));
-    return with_field(std::move(text), "lineage", json_array(relatives));
 }
 
 }  // namespace pawl::cli

@@ -1,4 +1,4 @@
-// Runs, steps and events for people.
+// Runs, steps, tasks and events for people.
 #pragma once
 
 #include <pawl/run.h>
@@ -9,26 +9,21 @@
 
 namespace pawl::cli {
 
-/// Everything the store keeps about one run.
-struct RunStory {
-    RunInfo run;
-    std::vector<StepInfo> steps;
-    std::vector<RunEvent> events;
-    std::vector<RunInfo> lineage;  // with the run itself
-
-    [[nodiscard]] std::string as_text(WorkerNames& workers) const;
-    [[nodiscard]] std::string as_json() const;
-};
-[[nodiscard]] RunStory look_up(const Store& store, RunId id);
-
 [[nodiscard]] std::string run_table(const std::vector<RunInfo>& runs);
 /// In the order of the run; started: since the run's own start.
 [[nodiscard]] std::string step_table(
     const RunInfo& run, const std::vector<StepInfo>& steps, WorkerNames& workers
 );
+/// All that the run row says; what says nothing is left out.
+[[nodiscard]] std::string run_fields(const RunInfo& run, WorkerNames& workers);
+[[nodiscard]] std::string event_table(const std::vector<RunEvent>& events, WorkerNames& workers);
+[[nodiscard]] std::string lineage_table(const RunInfo& run, const std::vector<RunInfo>& lineage);
 /// "2 queued, 0 running, ..."
 [[nodiscard]] std::string in_words(const RunCounts& counts);
 
+/// "+2.5s" since the start of the run; of a flow's since its creation.
+[[nodiscard]] std::string since_start(const RunInfo& run, const std::optional<Timestamp>& time);
+[[nodiscard]] std::string or_dash(std::string text);
 /// From start to end; "-" while one of them is missing.
 [[nodiscard]] std::string took(
     const std::optional<Timestamp>& start, const std::optional<Timestamp>& end

@@ -1,7 +1,7 @@
 // pawl trigger: starts a run of a workflow, and may wait for its output.
+#include "cli/trigger.h"
+
 #include <fmt/format.h>
-#include <memory>
-#include <optional>
 
 #include "cli/commands.h"
 #include "cli/json_input.h"
@@ -10,13 +10,6 @@
 namespace pawl::cli {
 
 namespace {
-
-struct TriggerArguments {
-    std::string workflow;
-    std::optional<std::string> input;
-    TriggerOptions options;
-    std::optional<Duration> wait;
-};
 
 std::string as_json(const TriggerArguments& arguments, const Run& run) {
     return json_object(
@@ -40,9 +33,12 @@ ExitCode wait_for_output(
     }
 }
 
+}  // namespace
+
 ExitCode trigger(const Context& context, const TriggerArguments& arguments) {
     const NewRun new_run{arguments.workflow, json_input(arguments.input), arguments.options};
     const Store store = context.connect();
+    if (arguments.kind == Startable::flow) (void)store.get_flow_shape(arguments.workflow);
     const Run run = Trigger(new_run).execute(store);
     if (!run.created()) context.remark("a run with this key exists already; it is that one:");
     if (arguments.wait) return wait_for_output(context, arguments, run);
@@ -50,13 +46,11 @@ ExitCode trigger(const Context& context, const TriggerArguments& arguments) {
     return ExitCode::ok;
 }
 
-}  // namespace
-
-void add_trigger_command(const Command& root) {
-    const auto arguments = std::make_shared<TriggerArguments>();
+void add_trigger_options(
+    const Command& command, const std::shared_ptr<TriggerArguments>& arguments
+) {
     auto& options = arguments->options;
-    root.add("trigger", "Start a run of a workflow; prints its id once it is durable")
-        .argument("NAME", arguments->workflow, "The workflow")
+    command
         .optional_argument(
             "JSON", arguments->input, "The parameters (default null); - is standard input"
         )
@@ -68,7 +62,16 @@ void add_trigger_command(const Command& root) {
         .option("--parent", options.parent, "The run that this one belongs to")
         .repeated_option("--tag", options.tags, "To find it by; may be given several times")
         .option("--wait", arguments->wait, "Wait that long for the end and print the output")
-        .exclusive({"--delay", "--at"})
+        .exclusive({"--delay", "--at"});
+}
+
+void add_trigger_command(const Command& root) {
+    const auto arguments = std::make_shared<TriggerArguments>();
+    const auto command =
+        root.add("trigger", "Start a run of a workflow; prints its id once it is durable");
+    command.argument("NAME", arguments->workflow, "The workflow");
+    add_trigger_options(command, arguments);
+    command
         .examples(
             "  pawl trigger zip_files '{\"folder\":\"photos\"}' --key photos-2026 --tag nightly\n"
             "  pawl trigger zip_files '{\"folder\":\"photos\"}' --wait 30s\n"

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <initializer_list>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -36,6 +37,14 @@ bool same_letters(std::string_view one, std::string_view other) {
     return std::ranges::equal(one, other, [](unsigned char a, unsigned char b) {
         return std::toupper(a) == std::toupper(b);
     });
+}
+
+template <class Word>
+Word one_of(const std::string& text, std::initializer_list<Word> words) {
+    for (const auto word : words) {
+        if (to_string(word) == text) return word;
+    }
+    throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, type_name(Word{})));
 }
 
 // Reads RFC 3339 from left to right; every failure is the same sentence.
@@ -167,6 +176,18 @@ void parse_value(const std::string& text, AuditLevel& value) {
         return;
     }
     throw std::invalid_argument(fmt::format("'{}' is not off, exceptions or all", text));
+}
+
+void parse_value(const std::string& text, WhenUnmet& value) {
+    using enum WhenUnmet;
+    value = one_of(text, {skip, skip_cascade, fail});
+}
+void parse_value(const std::string& text, WhenExhausted& value) {
+    using enum WhenExhausted;
+    value = one_of(text, {fail, skip, skip_cascade});
+}
+void parse_value(const std::string& text, Json& value) {
+    value = Json(text);
 }
 
 std::string rfc3339_seconds(Timestamp time) {

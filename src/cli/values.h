@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <pawl/flow.h>
 #include <pawl/message.h>
 #include <pawl/run.h>
 #include <pawl/types.h>
@@ -22,6 +23,9 @@ void parse_value(const std::string& text, Timestamp& value);  // RFC 3339
 void parse_value(const std::string& text, MessageState& value);
 void parse_value(const std::string& text, RunStatus& value);  // in capitals or not
 void parse_value(const std::string& text, AuditLevel& value);
+void parse_value(const std::string& text, WhenUnmet& value);
+void parse_value(const std::string& text, WhenExhausted& value);
+void parse_value(const std::string& text, Json& value);  // any text: the store says what is wrong
 
 template <class Tag>
 void parse_value(const std::string& text, Id<Tag>& value) {
@@ -59,6 +63,15 @@ inline std::string type_name(RunStatus) {
 }
 inline std::string type_name(AuditLevel) {
     return "off|exceptions|all";
+}
+inline std::string type_name(WhenUnmet) {
+    return "skip|skip-cascade|fail";
+}
+inline std::string type_name(WhenExhausted) {
+    return "fail|skip|skip-cascade";
+}
+inline std::string type_name(const Json&) {
+    return "JSON";
 }
 template <class Tag>
 std::string type_name(Id<Tag>) {

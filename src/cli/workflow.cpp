@@ -21,6 +21,15 @@ std::string or_none(const std::optional<Duration>& duration, const char* none) {
     return duration ? short_duration(*duration) : none;
 }
 
+// A flow's delays have a cap of their own.
+std::string backoff(const WorkflowInfo& workflow) {
+    return fmt::format(
+        "{} to {}",
+        short_duration(workflow.backoff_base),
+        workflow.is_flow ? "1h" : short_duration(workflow.backoff_cap)
+    );
+}
+
 std::string settings(const WorkflowInfo& workflow) {
     return fmt::format(
         "max attempts {}, backoff {} to {}, lease {}, run timeout {}, max strikes {}, {}, audit {}",
@@ -71,6 +80,7 @@ ExitCode list(const Context& context) {
     const auto workflows = context.connect().workflows();
     Table table(
         {{"WORKFLOW"},
+         {"KIND"},
          {"STATE"},
          {"ATTEMPTS", Align::right},
          {"BACKOFF"},
@@ -84,9 +94,10 @@ ExitCode list(const Context& context) {
     for (const auto& workflow : workflows) {
         table.add(
             {workflow.name,
+             workflow.is_flow ? "flow" : "code",
              workflow.paused ? "paused" : "active",
              std::to_string(workflow.max_attempts),
-             short_duration(workflow.backoff_base) + " to " + short_duration(workflow.backoff_cap),
+             backoff(workflow),
              or_none(workflow.lease, "default"),
              or_none(workflow.run_timeout, "none"),
              std::to_string(workflow.max_strikes),
@@ -101,14 +112,14 @@ ExitCode list(const Context& context) {
 
 std::string describe(const WorkflowInfo& workflow, const RunCounts& runs) {
     return fmt::format(
-        "workflow      {}\nstate         {}\nmax attempts  {}\nbackoff       {} to {}\n"
+        "workflow      {}\nkind          {}\nstate         {}\nmax attempts  {}\nbackoff       {}\n"
         "lease         {}\nrun timeout   {}\nmax strikes   {}\ndead letters  {}\n"
         "audit         {}\ncreated       {}\nruns          {}",
         workflow.name,
+        workflow.is_flow ? "flow" : "code",
         workflow.paused ? "paused" : "active",
         workflow.max_attempts,
-        short_duration(workflow.backoff_base),
-        short_duration(workflow.backoff_cap),
+        backoff(workflow),
         or_none(workflow.lease, "default"),
         or_none(workflow.run_timeout, "none"),
         workflow.max_strikes,

@@ -65,6 +65,10 @@ std::string_view to_string(ErrorCode code) {
             return "workflow_queue";
         case ErrorCode::duplicate_workflow:
             return "duplicate_workflow";
+        case ErrorCode::flow_not_found:
+            return "flow_not_found";
+        case ErrorCode::flow_mismatch:
+            return "flow_mismatch";
         case ErrorCode::run_not_found:
             return "run_not_found";
         case ErrorCode::run_deleted:

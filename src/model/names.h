@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <pawl/error.h>
+#include <pawl/flow.h>
 #include <pawl/message.h>
 #include <pawl/run.h>
 #include <pawl/worker_info.h>
@@ -55,6 +56,41 @@ inline constexpr NameTable<StepStatus, 7> step_statuses{{
     {StepStatus::error, "ERROR"},
     {StepStatus::skipped, "SKIPPED"},
     {StepStatus::cancelled, "CANCELLED"},
+}};
+
+inline constexpr NameTable<TaskStatus, 6> task_statuses{{
+    {TaskStatus::queued, "QUEUED"},
+    {TaskStatus::running, "RUNNING"},
+    {TaskStatus::success, "SUCCESS"},
+    {TaskStatus::error, "ERROR"},
+    {TaskStatus::skipped, "SKIPPED"},
+    {TaskStatus::cancelled, "CANCELLED"},
+}};
+
+inline constexpr NameTable<TaskOutcome, 6> task_outcomes{{
+    {TaskOutcome::done, "done"},
+    {TaskOutcome::finished, "finished"},
+    {TaskOutcome::cancelled, "cancelled"},
+    {TaskOutcome::lease_lost, "lease_lost"},
+    {TaskOutcome::not_running, "not_running"},
+    {TaskOutcome::unknown_task, "unknown_task"},
+}};
+
+inline constexpr NameTable<StepType, 2> step_types{{
+    {StepType::single, "single"},
+    {StepType::map, "map"},
+}};
+
+inline constexpr NameTable<WhenUnmet, 3> when_unmet_names{{
+    {WhenUnmet::skip, "skip"},
+    {WhenUnmet::skip_cascade, "skip-cascade"},
+    {WhenUnmet::fail, "fail"},
+}};
+
+inline constexpr NameTable<WhenExhausted, 3> when_exhausted_names{{
+    {WhenExhausted::fail, "fail"},
+    {WhenExhausted::skip, "skip"},
+    {WhenExhausted::skip_cascade, "skip-cascade"},
 }};
 
 inline constexpr NameTable<AuditLevel, 3> audit_levels{{

@@ -38,6 +38,16 @@ enum ClaimColumn {
     col_step_wake_ats
 };
 
+// Of claim_tasks() only.
+enum TaskColumn {
+    col_task_run = col_more + 1,
+    col_task_step,
+    col_task_index,
+    col_task_attempts,
+    col_task_max_attempts,
+    col_task_timeout_ms
+};
+
 Message read_message(const Rows& rows, int row, WorkerId worker) {
     Message message;
     message.id = MessageId(rows.int8(row, col_message));
@@ -87,6 +97,18 @@ std::optional<store::ClaimedRun> read_run(const Rows& rows, int row) {
     return run;
 }
 
+store::ClaimedTask read_task(const Rows& rows, int row) {
+    store::ClaimedTask task;
+    task.task.run = RunId(rows.int8(row, col_task_run));
+    task.task.step = rows.text(row, col_task_step);
+    task.task.task_index = rows.int4(row, col_task_index);
+    task.attempts = rows.int4(row, col_task_attempts);
+    task.max_attempts = rows.int4(row, col_task_max_attempts);
+    if (!rows.is_null(row, col_task_timeout_ms))
+        task.timeout = Duration(rows.int8(row, col_task_timeout_ms));
+    return task;
+}
+
 // By priority, then arrival.
 std::vector<int> order_of(const Rows& rows, int count) {
     std::vector<int> order(static_cast<std::size_t>(count));
@@ -111,7 +133,8 @@ ReadClaim read_claim(const Rows& rows, const store::ClaimRequest& request) {
     for (const int row : order) {
         claim.messages.push_back(read_message(rows, row, request.worker));
         claim.queues.emplace_back(rows.int8(row, col_queue));
-        if (request.with_runs) claim.runs.push_back(read_run(rows, row));
+        if (request.work == store::Work::runs) claim.runs.push_back(read_run(rows, row));
+        if (request.work == store::Work::tasks) claim.tasks.push_back(read_task(rows, row));
     }
     claim.now = rows.time(tail, col_now);
     claim.next_due = rows.optional_time(tail, col_next_due);

@@ -64,6 +64,16 @@ public:
     bool has_live_handler(const std::string& workflow) override;
     std::vector<RunId> fail_unhandled(std::span<const std::string> prefixes) override;
 
+    void create_flow(const std::string& slug, const FlowOptions& options) override;
+    void add_step(const std::string& flow, const FlowStep& step) override;
+    void create_flow_shape(const FlowShape& shape) override;
+    EnsuredFlow ensure_flow(const FlowShape& shape, EnsureMode mode) override;
+    std::optional<FlowShape> flow_shape(const std::string& slug) override;
+    void delete_flow(const std::string& slug, DeleteMode mode) override;
+    std::vector<TaskInfo> tasks(RunId run) override;
+    TaskOutcome complete_task(const TaskRef& task, const Json& output, int delivery) override;
+    TaskOutcome fail_task(const TaskRef& task, const std::string& error, int delivery) override;
+
     std::vector<store::Triggered> trigger(std::span<const NewRun> runs) override;
     std::vector<store::Triggered> trigger_in(Transaction transaction, std::span<const NewRun> runs)
         override;

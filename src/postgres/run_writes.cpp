@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "postgres/trigger_params.h"
+
 namespace pawl::postgres {
 
 using store::Attempt;
@@ -129,6 +131,29 @@ Params suspend_params(std::span<const Write> writes, const Places& places, Attem
     params.int8_array(of_steps([](const StepRecord& s) -> std::int64_t {
         return s.elapsed.count();
     }));
+    return params;
+}
+
+std::vector<const NewRun*> called_runs(std::span<const Write> writes, const Places& places) {
+    return column(writes, places, [](const Write& w) { return w.call.get(); });
+}
+
+Params call_params(
+    std::span<const Write> writes, const Places& places, Attempt attempt, Wake wake
+) {
+    const auto of_steps = [&](auto value) { return step_column(writes, places, value); };
+    Params params = lease_params(writes, places, attempt);
+    params.boolean(wake == Wake::in_transaction);
+    params.int4_array(column(writes, places, [](const Write& w) { return w.attempts; }));
+    add_events(params, writes, places);
+    params.text_array(of_steps([](const StepRecord& s) { return std::string_view(s.id); }));
+    params.int4_array(of_steps([](const StepRecord& s) { return s.position; }));
+    params.int4_array(of_steps([](const StepRecord& s) { return s.attempt; }));
+    params.text_array(of_steps([](const StepRecord& s) { return to_text(s.input); }));
+    params.int8_array(of_steps([](const StepRecord& s) -> std::int64_t {
+        return s.elapsed.count();
+    }));
+    add_trigger_params(params, called_runs(writes, places));
     return params;
 }
 

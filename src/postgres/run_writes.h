@@ -21,11 +21,20 @@ void order_by_run(std::span<const store::Write> writes, Places& places);
     std::span<const store::Write> writes, const Places& places
 );
 
+// The runs that the writes call, which all do.
+[[nodiscard]] std::vector<const NewRun*> called_runs(
+    std::span<const store::Write> writes, const Places& places
+);
+
 [[nodiscard]] Params checkpoint_params(
     std::span<const store::Write> writes, const Places& places, store::Attempt attempt
 );
 [[nodiscard]] Params suspend_params(
     std::span<const store::Write> writes, const Places& places, store::Attempt attempt
+);
+// Of suspensions that wait for a run (Write::call).
+[[nodiscard]] Params call_params(
+    std::span<const store::Write> writes, const Places& places, store::Attempt attempt, Wake wake
 );
 [[nodiscard]] Params finish_params(
     std::span<const store::Write> writes, const Places& places, store::Attempt attempt, Wake wake

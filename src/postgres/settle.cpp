@@ -4,6 +4,7 @@
 
 #include "generated/postgres_sql.h"
 #include "postgres/run_writes.h"
+#include "postgres/task_writes.h"
 
 namespace pawl::postgres {
 
@@ -15,9 +16,13 @@ using store::WriteStatus;
 
 namespace {
 
+// Writes of one kind go to one function, but for those that name more: a task, or a run to be made.
+enum class Form { plain, of_task, with_call };
+
 struct SettleCall {
     WriteKind kind;
     const store::Statement* statement;
+    Form form = Form::plain;
 };
 // In the order in which they are sent: what a run records comes before what ends its hand-out.
 constexpr std::array settle_calls{
@@ -25,13 +30,34 @@ constexpr std::array settle_calls{
     SettleCall{WriteKind::archive, &sql::archive},
     SettleCall{WriteKind::remove, &sql::remove},
     SettleCall{WriteKind::release, &sql::release},
+    SettleCall{WriteKind::release, &sql::release_tasks, Form::of_task},
     SettleCall{WriteKind::hand_back, &sql::hand_back},
+    SettleCall{WriteKind::hand_back, &sql::hand_back_tasks, Form::of_task},
     SettleCall{WriteKind::fail, &sql::fail},
     SettleCall{WriteKind::bury, &sql::bury},
     SettleCall{WriteKind::extend, &sql::extend},
+    SettleCall{WriteKind::extend, &sql::extend_tasks, Form::of_task},
     SettleCall{WriteKind::suspend, &sql::suspend_runs},
+    SettleCall{WriteKind::suspend, &sql::call_runs, Form::with_call},
     SettleCall{WriteKind::finish, &sql::finish_runs},
+    SettleCall{WriteKind::complete_task, &sql::complete_tasks},
+    SettleCall{WriteKind::fail_task, &sql::fail_tasks},
+    SettleCall{WriteKind::delegate_task, &sql::delegate_tasks},
 };
+
+Form form_of(const Write& write) {
+    const bool gives_back = write.kind == WriteKind::release || write.kind == WriteKind::hand_back;
+    if (write.task && (gives_back || write.kind == WriteKind::extend)) return Form::of_task;
+    if (write.kind == WriteKind::suspend && write.call) return Form::with_call;
+    return Form::plain;
+}
+
+constexpr std::size_t forms = 3;
+constexpr std::size_t kinds = static_cast<std::size_t>(WriteKind::delegate_task) + 1;
+
+std::size_t slot(WriteKind kind, Form form) {
+    return static_cast<std::size_t>(kind) * forms + static_cast<std::size_t>(form);
+}
 
 Params message_params(
     WriteKind kind, std::span<const Write> writes, const Places& places, Attempt attempt
@@ -56,25 +82,39 @@ Params message_params(
 }
 
 Params params_of(
-    WriteKind kind, std::span<const Write> writes, const Places& places, Attempt attempt, Wake wake
+    const SettleCall& call,
+    std::span<const Write> writes,
+    const Places& places,
+    Attempt attempt,
+    Wake wake
 ) {
-    switch (kind) {
+    switch (call.kind) {
         case WriteKind::checkpoint:
             return checkpoint_params(writes, places, attempt);
         case WriteKind::suspend:
-            return suspend_params(writes, places, attempt);
+            return call.form == Form::with_call ? call_params(writes, places, attempt, wake)
+                                                : suspend_params(writes, places, attempt);
         case WriteKind::finish:
             return finish_params(writes, places, attempt, wake);
-        case WriteKind::archive:
-        case WriteKind::remove:
+        case WriteKind::complete_task:
+            return complete_params(writes, places, attempt, wake);
+        case WriteKind::fail_task:
+            return failure_params(writes, places, attempt, wake);
+        case WriteKind::delegate_task:
+            return delegation_params(writes, places, attempt, wake);
+        case WriteKind::extend:
         case WriteKind::release:
         case WriteKind::hand_back:
+            if (call.form == Form::of_task)
+                return task_lease_params(call.kind, writes, places, attempt);
+            break;
+        case WriteKind::archive:
+        case WriteKind::remove:
         case WriteKind::fail:
         case WriteKind::bury:
-        case WriteKind::extend:
             break;
     }
-    return message_params(kind, writes, places, attempt);
+    return message_params(call.kind, writes, places, attempt);
 }
 
 struct Part {
@@ -83,20 +123,19 @@ struct Part {
 };
 
 std::vector<Part> parts_of(std::span<const Write> writes) {
-    std::array<Places, settle_calls.size()> places;
+    std::array<Places, kinds * forms> places;
     for (std::size_t i = 0; i < writes.size(); ++i)
-        places[static_cast<std::size_t>(writes[i].kind)].push_back(i);
+        places[slot(writes[i].kind, form_of(writes[i]))].push_back(i);
     std::vector<Part> parts;
     for (const SettleCall& call : settle_calls) {
-        Places& mine = places[static_cast<std::size_t>(call.kind)];
+        Places& mine = places[slot(call.kind, call.form)];
         if (mine.empty()) continue;
         if (call.kind == WriteKind::checkpoint) {
             for (Places& part : order_checkpoints(writes, mine))
                 parts.push_back({&call, std::move(part)});
             continue;
         }
-        if (call.kind == WriteKind::suspend || call.kind == WriteKind::finish)
-            order_by_run(writes, mine);
+        if (call.kind >= WriteKind::suspend) order_by_run(writes, mine);
         parts.push_back({&call, std::move(mine)});
     }
     return parts;
@@ -106,6 +145,23 @@ WriteStatus to_status(std::string_view outcome) {
     if (outcome == "done") return WriteStatus::done;
     if (outcome == "cancelled") return WriteStatus::cancelled;
     return outcome == "busy" ? WriteStatus::busy : WriteStatus::lease_lost;
+}
+
+void add_queues(const Rows& answer, int column, Ends& ends) {
+    for (const auto queue : answer.int8_array(0, column)) ends.queues.emplace_back(queue);
+}
+
+// What the functions tell besides the outcomes.
+void read_ends(const SettleCall& call, const Rows& answer, Ends& ends) {
+    const bool of_tasks =
+        call.kind == WriteKind::complete_task || call.kind == WriteKind::fail_task;
+    if (call.form == Form::with_call || call.kind == WriteKind::delegate_task)
+        add_queues(answer, 1, ends);
+    if (call.kind != WriteKind::finish && !of_tasks) return;
+    for (const auto run : answer.int8_array(0, 1)) ends.awaited.emplace_back(run);
+    if (!of_tasks) return;
+    for (const auto run : answer.int8_array(0, 2)) ends.ended.emplace_back(run);
+    add_queues(answer, 3, ends);
 }
 
 }  // namespace
@@ -122,7 +178,7 @@ void settle(
     std::vector<Call> calls;
     params.reserve(parts.size());
     for (const Part& part : parts) {
-        params.push_back(params_of(part.call->kind, writes, part.places, attempt, ends.wake));
+        params.push_back(params_of(*part.call, writes, part.places, attempt, ends.wake));
         calls.push_back({*part.call->statement, params.back()});
     }
     const auto answers = connection.run(calls, Access::write);
@@ -130,8 +186,7 @@ void settle(
         const auto words = answers[i].text_array(0, 0);
         for (std::size_t item = 0; item < words.size(); ++item)
             outcomes[parts[i].places[item]].status = to_status(words[item]);
-        if (parts[i].call->kind != WriteKind::finish) continue;
-        for (const auto run : answers[i].int8_array(0, 1)) ends.awaited.emplace_back(run);
+        read_ends(*parts[i].call, answers[i], ends);
     }
 }
 

@@ -10,10 +10,13 @@
 
 namespace pawl::postgres {
 
-// How those who wait for runs are told, and the runs that ended while somebody waits for them.
+// How those who wait are told, the runs that ended while somebody waits for them, and of flows the
+// runs that ended and the queues that have got tasks.
 struct Ends {
     Wake wake = Wake::after_commit;
     std::vector<RunId> awaited;
+    std::vector<RunId> ended;
+    std::vector<QueueId> queues;
 };
 
 // Fills the outcomes, aligned with the writes. Throws as Connection::run.

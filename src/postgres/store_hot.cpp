@@ -23,6 +23,24 @@ bool is_end(const Write& write) {
     return write.kind == WriteKind::finish;
 }
 
+// May end runs, or let tasks become ready.
+bool goes_on(const Write& write) {
+    return is_end(write) || write.kind == WriteKind::complete_task ||
+           write.kind == WriteKind::fail_task;
+}
+
+const store::Statement& claim_statement(store::Work work) {
+    switch (work) {
+        case store::Work::runs:
+            return sql::claim_runs;
+        case store::Work::tasks:
+            return sql::claim_tasks;
+        case store::Work::messages:
+            break;
+    }
+    return sql::claim;
+}
+
 bool wakes_others(const Write& write) {
     const bool now = write.delay == Duration::zero() && !write.until;
     return (write.kind == WriteKind::release && now) || (write.kind == WriteKind::suspend && now) ||
@@ -55,12 +73,11 @@ store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
     }
     params.optional(last.looked_at, &Params::time).optional(last.swept_at, &Params::time);
 
-    if (request.with_runs) params.int8(store::claim_step_bytes);
+    if (request.work == store::Work::runs) params.int8(store::claim_step_bytes);
 
     // A claim whose answer is lost costs its messages one lease time, no more: ask again at will.
-    auto [claim, looked] = read_claim(
-        call(request.with_runs ? sql::claim_runs : sql::claim, params, Access::read), request
-    );
+    auto [claim, looked] =
+        read_claim(call(claim_statement(request.work), params, Access::read), request);
     if (request.scan == store::Scan::streaming) {
         if (looked) {
             if (!last.swept_at || claim.now - *last.swept_at >= 10s) last.swept_at = claim.now;
@@ -99,7 +116,7 @@ std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, A
     std::vector<WriteOutcome> outcomes(writes.size());
     if (writes.empty()) return outcomes;
     Ends ends;
-    if (writes.size() <= few_writes && std::ranges::any_of(writes, is_end))
+    if (writes.size() <= few_writes && std::ranges::any_of(writes, goes_on))
         ends.wake = notifier_.next();
     {
         const auto connection = checked(pool_);
@@ -110,6 +127,7 @@ std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, A
     } else if (std::ranges::any_of(writes, is_suspension)) {
         hub_.notify_all();  // who waits here shall know when these go on
     }
+    for (const QueueId queue : ends.queues) wake_queue(queue, ends.wake);
     tell_of_ends(writes, outcomes, ends);
     return outcomes;
 }
@@ -122,6 +140,7 @@ void PostgresStore::tell_of_ends(
             if (is_end(writes[i]) && outcomes[i].status == WriteStatus::done)
                 signals_.notify(RunId(writes[i].lease.message.value()));
         }
+        for (const RunId run : ends.ended) signals_.notify(run);
     }
     if (ends.wake == Wake::in_transaction) return;
     for (const RunId run : ends.awaited) notifier_.tell(run);

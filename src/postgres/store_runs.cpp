@@ -51,6 +51,11 @@ std::optional<Json> optional_json(const Rows& rows, int row, int column) {
     return Json{rows.string(row, column)};
 }
 
+std::optional<int> optional_int(const Rows& rows, int row, int column) {
+    if (rows.is_null(row, column)) return std::nullopt;
+    return rows.int4(row, column);
+}
+
 std::vector<RunInfo> read_runs(const Rows& rows) {
     std::vector<RunInfo> runs;
     for (int i = 0; i < rows.size(); ++i) {
@@ -59,7 +64,7 @@ std::vector<RunInfo> read_runs(const Rows& rows) {
         run.workflow = rows.text(i, 1);
         run.status = to_run_status(rows.text(i, 2));
         run.priority = rows.int4(i, 3);
-        if (!rows.is_null(i, 4)) run.max_attempts = rows.int4(i, 4);
+        run.max_attempts = optional_int(rows, i, 4);
         run.delivery = rows.int4(i, 5);
         run.strikes = rows.int4(i, 6);
         run.attempts = rows.int4(i, 7);
@@ -82,6 +87,7 @@ std::vector<RunInfo> read_runs(const Rows& rows) {
         run.completed_at = rows.optional_time(i, 23);
         run.deleted_at = rows.optional_time(i, 24);
         run.deleted_reason = rows.text(i, 25);
+        run.remaining_steps = optional_int(rows, i, 26);
     }
     return runs;
 }
@@ -163,6 +169,10 @@ std::vector<StepInfo> PostgresStore::steps(RunId run) {
         step.wake_at = rows.optional_time(i, 11);
         step.started_at = rows.optional_time(i, 12);
         step.completed_at = rows.optional_time(i, 13);
+        step.remaining_deps = optional_int(rows, i, 14);
+        step.initial_tasks = optional_int(rows, i, 15);
+        step.remaining_tasks = optional_int(rows, i, 16);
+        step.skip_reason = rows.text(i, 17);
     }
     return steps;
 }

@@ -34,6 +34,8 @@ std::vector<WorkflowInfo> read_workflows(const Rows& rows) {
         workflow.audit =
             model::value_of(model::audit_levels, rows.text(i, 10)).value_or(AuditLevel::exceptions);
         workflow.created_at = rows.time(i, 11);
+        workflow.is_flow = rows.boolean(i, 12);
+        workflow.task_timeout = optional_duration(rows, i, 13);
         workflows.push_back(std::move(workflow));
     }
     return workflows;

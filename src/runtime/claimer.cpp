@@ -7,14 +7,16 @@ namespace pawl::runtime {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr Duration refresh_every = 1s;
 constexpr Duration look_for_unhandled_every = 200ms;
 constexpr Duration poll_deaf = 500ms;  // where other processes cannot wake us
 constexpr int max_claim = 1'000;
 // Two strikes before this hand-out: it may kill its process, so nothing else shall be in it.
 constexpr int alone_strikes = 3;
+
+bool takes(store::Work work, const HandlerSpec& spec) {
+    return (work == store::Work::tasks) == (spec.flow != nullptr);
+}
 
 }  // namespace
 
@@ -25,17 +27,27 @@ Claimer::Claimer(
     Executor& executor,
     LeaseTable& leases
 )
-    : backend_(backend),
-      options_(options),
-      executor_(executor),
-      leases_(leases),
-      stream_(backend, worker, options.lease) {
+    : backend_(backend), options_(options), executor_(executor), leases_(leases) {
+    bool messages = false;
+    bool runs = false;
+    bool tasks = false;
     for (const HandlerSpec& spec : options.handlers) {
         names_.push_back(spec.queue);
-        largest_batch_ = std::max(largest_batch_, spec.batch_size);
-        if (spec.workflow) handles_workflows_ = true;
+        (spec.flow ? tasks : spec.workflow ? runs : messages) = true;
     }
-    stream_.set_with_runs(handles_workflows_);
+    handles_workflows_ = runs || tasks;
+    if (messages || runs) add_source(runs ? store::Work::runs : store::Work::messages, worker);
+    if (tasks) add_source(store::Work::tasks, worker);
+}
+
+void Claimer::add_source(store::Work work, WorkerId worker) {
+    sources_.push_back({work, store::ClaimStream(backend_, worker, options_.lease)});
+    Source& source = sources_.back();
+    source.stream.set_work(work);
+    for (const HandlerSpec& spec : options_.handlers) {
+        if (takes(work, spec))
+            source.largest_batch = std::max(source.largest_batch, spec.batch_size);
+    }
 }
 
 Claimer::~Claimer() {
@@ -82,31 +94,47 @@ void Claimer::work(const std::stop_token& stop) {
 void Claimer::refresh_queues() {
     if (Clock::now() - refreshed_at_ < refresh_every) return;
     const auto ids = backend_.resolve_queues(names_);
-    std::unordered_map<QueueId, const HandlerSpec*> specs;
-    std::vector<QueueId> queues;
+    Specs specs;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        if (!ids[i]) continue;
-        specs[ids[i]] = &options_.handlers[i];
-        queues.push_back(ids[i]);
+        if (ids[i]) specs[ids[i]] = &options_.handlers[i];
     }
-    if (queues.size() < names_.size() &&
+    if (handles_workflows_) {
+        refresh_workflows(specs);
+        std::erase_if(specs, [&](const auto& entry) { return !fits(entry.first, *entry.second); });
+    }
+    if (specs.size() < names_.size() &&
         (specs_.size() != specs.size() || refreshed_at_ == Clock::time_point{}))
         backend_.log().warning("some queues of this worker do not exist any more");
     specs_ = std::move(specs);
-    stream_.set_queues(std::move(queues));
-    if (handles_workflows_) refresh_workflows();
+    queues_.clear();
+    for (Source& source : sources_) {
+        std::vector<QueueId> queues;
+        for (const QueueId id : ids) {
+            const auto spec = specs_.find(id);
+            if (spec != specs_.end() && takes(source.work, *spec->second)) queues.push_back(id);
+        }
+        queues_.insert(queues_.end(), queues.begin(), queues.end());
+        source.stream.set_queues(std::move(queues));
+    }
     refreshed_at_ = Clock::now();
 }
 
 // Their options may be changed while we run.
-void Claimer::refresh_workflows() {
+void Claimer::refresh_workflows(const Specs& specs) {
     std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows;
     for (WorkflowInfo& info : backend_.workflows(std::nullopt)) {
         const QueueId queue = info.queue;
-        if (specs_.contains(queue))
+        if (specs.contains(queue))
             workflows.emplace(queue, std::make_shared<const WorkflowInfo>(std::move(info)));
     }
     workflows_ = std::move(workflows);
+}
+
+// What was made again under the name, or made later, may carry something else than we handle.
+bool Claimer::fits(QueueId queue, const HandlerSpec& spec) const {
+    const auto workflow = workflows_.find(queue);
+    if (workflow == workflows_.end()) return !spec.flow;
+    return workflow->second->is_flow ? spec.flow != nullptr : static_cast<bool>(spec.workflow);
 }
 
 std::shared_ptr<const WorkflowInfo> Claimer::workflow_of(QueueId queue, const HandlerSpec& spec) {
@@ -133,34 +161,52 @@ void Claimer::fail_unhandled() {
     unhandled_at_ = Clock::now();
 }
 
+// Whose turn it is may take all the room there is; what it leaves is the next one's.
 int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
-    const int room = executor_.wait_for_room(stop);
+    int room = executor_.wait_for_room(stop);
     if (room == 0) return 0;
     refresh_queues();
     fail_unhandled();
     more_ = false;
     due_at_ = Clock::time_point::max();
-    if (stream_.queues().empty()) return 0;
-    const int wanted = std::min(room * largest_batch_, std::max(max_claim, largest_batch_));
+    int count = 0;
+    const std::size_t first = turn_++;
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+        if (room <= 0) more_ = true;
+        if (room <= 0 || stop.stop_requested()) break;
+        const Taken taken = claim_from(sources_[(first + i) % sources_.size()], room, scan, stop);
+        count += taken.messages;
+        room -= taken.calls;
+    }
+    return count;
+}
+
+Claimer::Taken Claimer::claim_from(
+    Source& source, int room, store::Scan scan, const std::stop_token& stop
+) {
+    if (source.stream.queues().empty()) return {};
+    const int wanted =
+        std::min(room * source.largest_batch, std::max(max_claim, source.largest_batch));
     const auto asked_at = Clock::now();
-    store::Claim claim = stream_.next(wanted, scan);
+    store::Claim claim = source.stream.next(wanted, scan);
     // What did not fill the room was all there is.
-    more_ = claim.more || static_cast<int>(claim.messages.size()) >= wanted;
-    if (claim.next_due) due_at_ = Clock::now() + (*claim.next_due - claim.now);
-    if (claim.messages.empty()) return 0;
+    if (claim.more || static_cast<int>(claim.messages.size()) >= wanted) more_ = true;
+    if (claim.next_due) due_at_ = std::min(due_at_, Clock::now() + (*claim.next_due - claim.now));
+    if (claim.messages.empty()) return {};
 
     leases_.add(claim.messages, claim.now, asked_at);
     const int count = static_cast<int>(claim.messages.size());
     const bool alone = claim.messages.front().strikes >= alone_strikes;
     auto calls = to_calls(claim);
     for (const auto& call : calls) call->claimed_at_steady = asked_at;
+    const Taken taken{count, static_cast<int>(calls.size())};
     if (alone) {
         more_ = true;  // it came alone, whatever else there is
         run_alone(std::move(calls), stop);
     } else {
         executor_.push(std::move(calls));
     }
-    return count;
+    return taken;
 }
 
 // One call per message, or per batch of a queue's messages, in the order of the claim.
@@ -184,6 +230,7 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
             batch->workflow = workflow_of(claim.queues[i], *spec);
             batch->claimed_at = claim.now;
         }
+        if (i < claim.tasks.size()) batch->task = std::move(claim.tasks[i]);
         batch->messages.push_back(std::move(claim.messages[i]));
     }
     return calls;
@@ -209,7 +256,7 @@ void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token&
         backend_.wake_hub().wait(ticket, {}, until, stop);
         return;
     }
-    backend_.wake_hub().wait(ticket, stream_.queues(), until, stop);
+    backend_.wake_hub().wait(ticket, queues_, until, stop);
 }
 
 void Claimer::pause_after_error(const std::stop_token& stop) {

@@ -38,9 +38,28 @@ public:
     int claim_once(store::Scan scan, const std::stop_token& stop);
 
 private:
+    using Clock = std::chrono::steady_clock;
+    using Specs = std::unordered_map<QueueId, const HandlerSpec*>;
+
+    // What is claimed in one way: a worker's queues and workflows, or its flows.
+    struct Source {
+        store::Work work;
+        store::ClaimStream stream;
+        int largest_batch = 1;
+    };
+    struct Taken {
+        int messages = 0;
+        int calls = 0;
+    };
+
     void work(const std::stop_token& stop);
+    void add_source(store::Work work, WorkerId worker);
     void refresh_queues();
-    void refresh_workflows();
+    void refresh_workflows(const Specs& specs);
+    [[nodiscard]] bool fits(QueueId queue, const HandlerSpec& spec) const;
+    [[nodiscard]] Taken claim_from(
+        Source& source, int room, store::Scan scan, const std::stop_token& stop
+    );
     void fail_unhandled();
     std::shared_ptr<const WorkflowInfo> workflow_of(QueueId queue, const HandlerSpec& spec);
     std::vector<std::shared_ptr<Executing>> to_calls(store::Claim& claim);
@@ -52,18 +71,19 @@ private:
     const WorkerOptions& options_;
     Executor& executor_;
     LeaseTable& leases_;
-    int largest_batch_ = 1;
 
     // Used by the claiming thread only.
     std::vector<std::string> names_;
-    store::ClaimStream stream_;
-    std::unordered_map<QueueId, const HandlerSpec*> specs_;
+    std::vector<Source> sources_;
+    std::size_t turn_ = 0;  // the source that is asked first
+    Specs specs_;
+    std::vector<QueueId> queues_;  // of all sources
     std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows_;
-    bool handles_workflows_ = false;
-    std::chrono::steady_clock::time_point unhandled_at_{};
+    bool handles_workflows_ = false;  // or flows
+    Clock::time_point unhandled_at_{};
     bool look_again_ = false;  // for unhandled runs: the last look was put off
-    std::chrono::steady_clock::time_point refreshed_at_{};
-    std::chrono::steady_clock::time_point due_at_{};
+    Clock::time_point refreshed_at_{};
+    Clock::time_point due_at_{};
     bool more_ = false;
     Duration error_pause_{20};
 

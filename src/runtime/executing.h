@@ -1,4 +1,4 @@
-// One call of a handler: its messages, or its run, and what shall become of them.
+// One call of a handler: its messages, its run or its task, and what shall become of them.
 #pragma once
 
 #include <atomic>
@@ -29,6 +29,10 @@ struct Executing {
     // Of runs.
     std::optional<store::ClaimedRun> run;
     std::shared_ptr<const WorkflowInfo> workflow;
+    // Of tasks.
+    std::optional<store::ClaimedTask> task;
+    Clock::time_point keep_until = Clock::time_point::max();  // no lease is extended beyond it
+
     Timestamp claimed_at;                   // the database's clock at the claim,
     Clock::time_point claimed_at_steady{};  // and ours
     std::atomic<bool> lost = false;         // nothing of it will be recorded any more

@@ -5,8 +5,10 @@
 
 #include "base/random.h"
 #include "model/check.h"
+#include "model/flow.h"
 #include "model/retry.h"
 #include "model/run_error.h"
+#include "runtime/task_writes.h"
 
 namespace pawl::runtime {
 
@@ -36,7 +38,8 @@ Executor::Executor(
       committer_(committer),
       leases_(leases),
       backend_(backend),
-      runner_(committer, backend, watchdog_),
+      runs_(committer, backend, watchdog_),
+      tasks_(options.name, committer, backend, watchdog_),
       shared_(options.share_threads && base::Fiber::supported()),
       first_threads_(std::min<std::size_t>(
           shared_ ? few_threads() : ~0U, static_cast<std::size_t>(options.concurrency)
@@ -258,40 +261,49 @@ void Executor::ended(std::size_t slot) {
 }
 
 void Executor::run(const std::shared_ptr<Executing>& executing) {
+    // A worker that does not answer in time loses its task, whether it lives or not.
+    if (executing->task && executing->task->timeout)
+        executing->keep_until = Clock::now() + *executing->task->timeout + model::task_grace;
+    if (leases_.assign(executing) > 0) {
+        if (auto writes = execute(*executing)) return settle(executing, std::move(*writes));
+    }
+    // Somebody else has them. Forgetting them is all that is left to do.
+    std::vector<Write> forgotten;
+    for (const Message& message : executing->messages)
+        forgotten.push_back(settle_write(WriteKind::hand_back, message.lease()));
+    leases_.forget(forgotten);
+}
+
+// None: it is not ours any more.
+std::optional<std::vector<Write>> Executor::execute(Executing& executing) {
+    if (!executing.run && !executing.task) return report(executing);
+    auto last = executing.run ? runs_.run(executing) : tasks_.run(executing);
+    if (!last) return std::nullopt;
     std::vector<Write> writes;
-    if (leases_.assign(executing) == 0) {
-        // Too late to start: somebody else has them. Forgetting them is all that is left to do.
-        for (const Message& message : executing->messages)
-            writes.push_back(settle_write(WriteKind::hand_back, message.lease()));
-        return leases_.forget(writes);
-    }
-    if (!executing->run) return settle(executing, report(*executing));
-    if (auto last = runner_.run(*executing)) {
-        writes.push_back(std::move(*last));
-        return settle(executing, std::move(writes));
-    }
-    writes.push_back(settle_write(WriteKind::hand_back, executing->messages.front().lease()));
-    leases_.forget(writes);
+    writes.push_back(std::move(*last));
+    return writes;
 }
 
 // The committer outlives the executor: its callback may not lean on us.
 void Executor::settle(const std::shared_ptr<Executing>& executing, std::vector<Write> writes) {
-    Committer::Settled then = [&leases = leases_, log = backend_.log(), executing](
-                                  std::span<const Write> settled,
-                                  std::span<const WriteOutcome> outcomes
-                              ) {
-        leases.forget(settled);
-        for (std::size_t i = 0; i < settled.size(); ++i) {
-            if (outcomes[i].status != WriteStatus::rejected) continue;
-            log.error(fmt::format(
-                "message {} of queue '{}' could not be settled, it comes back after its lease: "
-                "{}",
-                settled[i].lease.message.value(),
-                executing->spec->queue,
-                outcomes[i].error
-            ));
-        }
-    };
+    Committer::Settled then =
+        [&leases = leases_, &committer = committer_, log = backend_.log(), executing](
+            std::span<const Write> settled, std::span<const WriteOutcome> outcomes
+        ) {
+            leases.forget(settled);
+            for (std::size_t i = 0; i < settled.size(); ++i) {
+                if (outcomes[i].status != WriteStatus::rejected) continue;
+                auto instead = after_rejection(*executing, settled[i], outcomes[i].error);
+                log.error(fmt::format(
+                    "message {} of queue '{}' could not be settled, it {}: {}",
+                    settled[i].lease.message.value(),
+                    executing->spec->queue,
+                    instead ? "fails" : "comes back after its lease",
+                    outcomes[i].error
+                ));
+                if (instead) committer.submit({std::move(*instead)}, {});
+            }
+        };
     if (is_idle_but_for_this()) {
         committer_.submit_idle(std::move(writes), std::move(then));
     } else {

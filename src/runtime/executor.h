@@ -17,6 +17,7 @@
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
 #include "runtime/run_runner.h"
+#include "runtime/task_runner.h"
 #include "runtime/watchdog.h"
 
 namespace pawl::runtime {
@@ -63,6 +64,7 @@ private:
     void add_thread();
     void add_threads_when_stalled(const std::stop_token& stop);
     void run(const std::shared_ptr<Executing>& executing);
+    std::optional<std::vector<store::Write>> execute(Executing& executing);
     void settle(const std::shared_ptr<Executing>& executing, std::vector<store::Write> writes);
     [[nodiscard]] bool is_idle_but_for_this();
     std::vector<store::Write> report(Executing& executing);
@@ -76,7 +78,8 @@ private:
     LeaseTable& leases_;
     store::Backend& backend_;
     Watchdog watchdog_;
-    RunRunner runner_;
+    RunRunner runs_;
+    TaskRunner tasks_;
 
     base::FiberStacks stacks_;
     const bool shared_;

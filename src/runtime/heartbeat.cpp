@@ -50,8 +50,8 @@ void Heartbeat::work(const std::stop_token& stop) {
 }
 
 void Heartbeat::beat() {
-    const auto extensions = leases_.extensions();
     const auto asked_at = LeaseTable::Clock::now();
+    const auto extensions = leases_.extensions(asked_at);
     const auto result = backend_.heartbeat(worker_, extensions);
     leases_.extended(extensions, result.outcomes, asked_at);
     hooks_.obey(result.status);

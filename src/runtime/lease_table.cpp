@@ -1,5 +1,7 @@
 #include "runtime/lease_table.h"
 
+#include <algorithm>
+
 #include "runtime/executing.h"
 
 namespace pawl::runtime {
@@ -41,13 +43,19 @@ std::size_t LeaseTable::assign(const std::shared_ptr<Executing>& executing) {
     return executing->leases_left;
 }
 
-std::vector<Write> LeaseTable::extensions() const {
+std::vector<Write> LeaseTable::extensions(Clock::time_point now) const {
     const std::lock_guard lock(mutex_);
     std::vector<Write> writes;
     writes.reserve(held_.size());
     for (const auto& [id, held] : held_) {
         if (held.lost || !held.executing) continue;
-        writes.push_back(store::settle_write(WriteKind::extend, {id, held.delivery}, held.lease));
+        const auto left = std::chrono::ceil<Duration>(held.executing->keep_until - now);
+        writes.push_back(store::settle_write(
+            WriteKind::extend,
+            {id, held.delivery},
+            std::max(std::min(left, held.lease), Duration(1))
+        ));
+        if (held.executing->task) writes.back().task = held.executing->task->task;
     }
     return writes;
 }
@@ -64,7 +72,7 @@ void LeaseTable::extended(
             const auto at = held_.find(extensions[i].lease.message);
             if (at == held_.end() || at->second.delivery != extensions[i].lease.delivery) continue;
             if (outcomes[i].status == WriteStatus::done) {
-                at->second.ends_at = asked_at + at->second.lease;
+                at->second.ends_at = asked_at + extensions[i].delay;
                 if (at->second.executing) at->second.executing->lease_ends_at = at->second.ends_at;
             }
             const bool cancelled = outcomes[i].status == WriteStatus::cancelled;
@@ -101,9 +109,13 @@ void LeaseTable::tell(const Orphans& orphans) {
     for (const auto& executing : orphans) executing->stop.request_stop();
 }
 
-bool LeaseTable::holds(MessageId message) const {
+bool LeaseTable::holds(RunId run) const {
     const std::lock_guard lock(mutex_);
-    return held_.contains(message);
+    if (held_.contains(MessageId(run.value()))) return true;
+    return std::ranges::any_of(held_, [&](const auto& entry) {
+        const auto& executing = entry.second.executing;
+        return executing && executing->task && executing->task->task.run == run;
+    });
 }
 
 bool LeaseTable::lost(const Lease& lease) const {

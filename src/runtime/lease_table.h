@@ -26,7 +26,7 @@ public:
     std::size_t assign(const std::shared_ptr<Executing>& executing);
 
     // Of what has been started: the rest is handed back before its lease ends.
-    [[nodiscard]] std::vector<store::Write> extensions() const;
+    [[nodiscard]] std::vector<store::Write> extensions(Clock::time_point now) const;
     void extended(
         std::span<const store::Write> extensions,
         std::span<const store::WriteOutcome> outcomes,
@@ -36,7 +36,8 @@ public:
     void expire(Clock::time_point now);
 
     [[nodiscard]] bool lost(const Lease& lease) const;
-    [[nodiscard]] bool holds(MessageId message) const;
+    // A run, or a task of a flow's run that executes.
+    [[nodiscard]] bool holds(RunId run) const;
 
 private:
     struct Held {

@@ -17,13 +17,14 @@
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
 #include "runtime/step_log.h"
+#include "runtime/watchdog.h"
 
 namespace pawl::runtime {
 
 // Deliberately no std::exception: only pawl catches it.
 struct Unwinding {};
 
-class RunContext {
+class RunContext final : public Watched {
 public:
     using Clock = std::chrono::steady_clock;
     enum class End {
@@ -44,6 +45,7 @@ public:
     Json pause(
         const std::string& name, const std::string& message, std::optional<Duration> check_after
     );
+    Json call(const std::string& name, const NewRun& run);
     void sleep(Duration time);
     void sleep_until(Timestamp time);
     void heartbeat();
@@ -67,7 +69,7 @@ public:
     [[nodiscard]] std::optional<Clock::time_point> deadline() const { return deadline_; }
 
     // --- for the watchdog: marks a long step as RUNNING, enforces the times ---
-    void attend(Clock::time_point now);
+    void attend(Clock::time_point now) override;
 
 private:
     struct Current {
@@ -108,6 +110,7 @@ private:
         const std::string& condition,
         std::optional<Duration> check_after
     );
+    [[noreturn]] void wait_for_call(store::StepRecord record, const NewRun& run);
     void sleep_as(Duration delay, std::optional<Timestamp> until);
     [[nodiscard]] std::optional<std::stop_source> attend_step(Clock::time_point now);
     void report(store::Write write, Committer::Settled settled = {});  // not waited for

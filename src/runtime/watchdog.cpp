@@ -1,6 +1,6 @@
 #include "runtime/watchdog.h"
 
-#include "runtime/run_context.h"
+#include <pawl/types.h>
 
 namespace pawl::runtime {
 
@@ -15,29 +15,29 @@ Watchdog::~Watchdog() {
     thread_.join();
 }
 
-Watchdog::Attention::Attention(Watchdog& watchdog, RunContext& run)
-    : watchdog_(watchdog), run_(run) {
+Watchdog::Attention::Attention(Watchdog& watchdog, Watched& watched)
+    : watchdog_(watchdog), watched_(watched) {
     const std::lock_guard lock(watchdog_.mutex_);
-    watchdog_.runs_.insert(&run);
+    watchdog_.watched_.insert(&watched);
     if (watchdog_.asleep_) watchdog_.changed_.notify_one();
     watchdog_.asleep_ = false;
 }
 
 Watchdog::Attention::~Attention() {
     const std::lock_guard lock(watchdog_.mutex_);
-    watchdog_.runs_.erase(&run_);
+    watchdog_.watched_.erase(&watched_);
 }
 
 void Watchdog::work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-        if (runs_.empty()) {
+        if (watched_.empty()) {
             asleep_ = true;
             changed_.wait(lock, stop, [&] { return !asleep_; });
         }
         changed_.wait_for(lock, stop, look_every, [] { return false; });
-        const auto now = RunContext::Clock::now();
-        for (RunContext* run : runs_) run->attend(now);
+        const auto now = std::chrono::steady_clock::now();
+        for (Watched* watched : watched_) watched->attend(now);
     }
 }
 

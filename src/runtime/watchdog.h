@@ -1,7 +1,8 @@
-// Looks after the runs that execute: a step that takes long is recorded as RUNNING, one that takes
-// too long is asked to stop, and reported when it does not. Asleep while nothing executes.
+// Looks after what executes, ten times a second: whatever takes long, or too long, is attended to
+// although its thread is in the user's code. Asleep while nothing executes.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -9,7 +10,14 @@
 
 namespace pawl::runtime {
 
-class RunContext;
+// A run or a task that executes. `attend` comes from the watchdog's thread.
+class Watched {
+public:
+    virtual void attend(std::chrono::steady_clock::time_point now) = 0;
+
+protected:
+    ~Watched() = default;
+};
 
 class Watchdog {
 public:
@@ -18,17 +26,17 @@ public:
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
-    // While it lives, the run is looked after.
+    // While it lives, the run or task is looked after.
     class Attention {
     public:
-        Attention(Watchdog& watchdog, RunContext& run);
+        Attention(Watchdog& watchdog, Watched& watched);
         ~Attention();
         Attention(const Attention&) = delete;
         Attention& operator=(const Attention&) = delete;
 
     private:
         Watchdog& watchdog_;
-        RunContext& run_;
+        Watched& watched_;
     };
 
 private:
@@ -36,7 +44,7 @@ private:
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::unordered_set<RunContext*> runs_;
+    std::unordered_set<Watched*> watched_;
     bool asleep_ = false;
     std::jthread thread_;
 };

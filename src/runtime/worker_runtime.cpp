@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <set>
 #include <unistd.h>
 
+#include "model/flow.h"
 #include "runtime/signals.h"
+#include "runtime/worker_checks.h"
 
 namespace pawl::runtime {
 
@@ -30,8 +31,9 @@ std::string host_name() {
 WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOptions options)
     : backend_(std::move(backend)), options_(std::move(options)) {
     const auto queues = backend_->queues();
-    check(queues, backend_->workflows(std::nullopt));
-    lease_ = shortest_lease(queues);
+    const auto flows = shapes_of(*backend_, options_);
+    check_worker(options_, *backend_, {queues, backend_->workflows(std::nullopt), flows});
+    lease_ = shortest_lease(queues, flows);
     beat_interval_ = std::max<Duration>(
         std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease_ / 3), 1ms
     );
@@ -47,10 +49,10 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
         Heartbeat::Hooks{
             [this] { hand_back_stale(); }, [this](WorkerStatus stored) { obey(stored); }}
     );
-    // A run that was cancelled elsewhere: the heartbeat finds out which of ours it is.
+    // A run that was cancelled elsewhere: the heartbeat finds out what of ours it is.
     observation_ =
         std::make_unique<base::RunSignals::Observation>(backend_->run_signals(), [this](RunId run) {
-            if (leases_.holds(MessageId(run.value()))) heartbeat_->beat_now();
+            if (leases_.holds(run)) heartbeat_->beat_now();
         });
 }
 
@@ -74,88 +76,22 @@ WorkerRuntime::~WorkerRuntime() {
     committer_->stop();  // nobody shall wait for a commit that may never come
 }
 
-void WorkerRuntime::refuse(ErrorCode code, const std::string& what) const {
-    throw Error(code, fmt::format("worker '{}': {}", options_.name, what));
-}
-
-void WorkerRuntime::check(
-    const std::vector<QueueInfo>& queues, const std::vector<WorkflowInfo>& workflows
+Duration WorkerRuntime::shortest_lease(
+    const std::vector<QueueInfo>& queues, const std::vector<FlowShape>& flows
 ) const {
-    if (options_.name.empty()) throw Error(ErrorCode::invalid_argument, "a worker needs a name");
-    if (options_.handlers.empty() && options_.prefixes.empty())
-        refuse(
-            ErrorCode::invalid_argument,
-            "it has no handler: call handle(), on_message() or on_batch()"
-        );
-    if (options_.concurrency < 1 || options_.concurrency > 10'000)
-        refuse(ErrorCode::invalid_argument, "concurrency must be 1 to 10000");
-    if (options_.lease && *options_.lease < 10ms)
-        refuse(ErrorCode::invalid_argument, "lease must be at least 10 ms");
-    if (options_.poll_interval < 10ms)
-        refuse(ErrorCode::invalid_argument, "poll_interval must be at least 10 ms");
-    if (options_.backoff_base < Duration::zero() || options_.backoff_cap < options_.backoff_base)
-        refuse(ErrorCode::invalid_argument, "backoff: 0 <= base <= cap must hold");
-    std::set<std::string> names;
-    for (const HandlerSpec& spec : options_.handlers) {
-        if (!names.insert(spec.queue).second)
-            refuse(
-                ErrorCode::invalid_argument,
-                fmt::format(
-                    "two handlers for {} '{}'", spec.workflow ? "workflow" : "queue", spec.queue
-                )
-            );
-        check_handler(spec, queues, workflows);
-    }
-    if (!backend_->options().accept_test_clock && backend_->has_test_clock())
-        refuse(
-            ErrorCode::test_clock,
-            "the store's clock is replaced by a test clock; set ConnectOptions::accept_test_clock "
-            "in tests"
-        );
-}
-
-void WorkerRuntime::check_handler(
-    const HandlerSpec& spec,
-    const std::vector<QueueInfo>& queues,
-    const std::vector<WorkflowInfo>& workflows
-) const {
-    const auto workflow = std::ranges::find(workflows, spec.queue, &WorkflowInfo::name);
-    if (spec.workflow) {
-        // Below a prefix it may be created later.
-        if (workflow == workflows.end() && options_.prefixes.empty())
-            refuse(
-                ErrorCode::workflow_not_found,
-                fmt::format(
-                    "workflow '{}' does not exist: call store.create_workflow() first", spec.queue
-                )
-            );
-        return;
-    }
-    if (spec.batch_size < 1 || spec.batch_size > 10'000)
-        refuse(ErrorCode::invalid_argument, "batch_size must be 1 to 10000");
-    if (!spec.handler)
-        refuse(
-            ErrorCode::invalid_argument, fmt::format("empty handler for queue '{}'", spec.queue)
-        );
-    if (workflow != workflows.end())
-        refuse(
-            ErrorCode::workflow_queue,
-            fmt::format("queue '{}' belongs to a workflow: use handle()", spec.queue)
-        );
-    if (std::ranges::find(queues, spec.queue, &QueueInfo::name) == queues.end())
-        refuse(
-            ErrorCode::queue_not_found,
-            fmt::format("queue '{}' does not exist: create it first", spec.queue)
-        );
-}
-
-Duration WorkerRuntime::shortest_lease(const std::vector<QueueInfo>& queues) const {
-    if (options_.lease) return *options_.lease;
-    Duration shortest = backend_->options().lease;
+    Duration shortest = options_.lease.value_or(backend_->options().lease);
     for (const QueueInfo& queue : queues) {
         const bool ours = std::ranges::find(options_.handlers, queue.name, &HandlerSpec::queue) !=
                           options_.handlers.end();
-        if (ours && queue.lease) shortest = std::min(shortest, *queue.lease);
+        if (ours && queue.lease && !options_.lease) shortest = std::min(shortest, *queue.lease);
+    }
+    // A task with a timeout has a lease of its own, whatever the worker's is.
+    for (const FlowShape& flow : flows) {
+        for (const FlowStep& step : flow.steps) {
+            const auto timeout = step.options.timeout ? step.options.timeout : flow.options.timeout;
+            if (timeout && *timeout > Duration::zero())
+                shortest = std::min(shortest, *timeout + model::task_grace);
+        }
     }
     return shortest;
 }

@@ -18,7 +18,7 @@ namespace pawl::runtime {
 
 class WorkerRuntime {
 public:
-    // Registers the worker. Throws queue_not_found, workflow_not_found, test_clock,
+    // Registers the worker. Throws queue_not_found, workflow_not_found, flow_not_found, test_clock,
     // invalid_argument.
     WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOptions options);
     ~WorkerRuntime();
@@ -37,16 +37,10 @@ public:
     void handle_signals();
 
 private:
-    void check(const std::vector<QueueInfo>& queues, const std::vector<WorkflowInfo>& workflows)
-        const;
-    void check_handler(
-        const HandlerSpec& spec,
-        const std::vector<QueueInfo>& queues,
-        const std::vector<WorkflowInfo>& workflows
-    ) const;
-    [[noreturn]] void refuse(ErrorCode code, const std::string& what) const;
     [[nodiscard]] store::NewWorker description(Duration lease) const;
-    [[nodiscard]] Duration shortest_lease(const std::vector<QueueInfo>& queues) const;
+    [[nodiscard]] Duration shortest_lease(
+        const std::vector<QueueInfo>& queues, const std::vector<FlowShape>& flows
+    ) const;
     WorkerStatus transition(WorkerEvent event);
     void obey(WorkerStatus stored);
     void set_status(WorkerStatus status);

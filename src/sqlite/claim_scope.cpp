@@ -70,8 +70,13 @@ ClaimScope find_claim_scope(
     for (const QueueId id : candidates) {
         Rows rows = session.query(sql::claimable_queue, id);
         if (!rows.next()) continue;
+        const bool of_flow = rows.flag(3);
+        if (of_flow != (request.work == store::Work::tasks)) continue;
         const Duration own = rows.null(0) ? default_lease : Duration(rows.integer(0));
-        scope.queues.push_back({id, request.lease.value_or(own), rows.number(1), rows.flag(2)});
+        const bool of_workflow = rows.flag(2) && !of_flow;
+        scope.queues.push_back(
+            {id, request.lease.value_or(own), rows.number(1), of_workflow, of_flow}
+        );
     }
     // Another queue goes first the next time.
     if (request.queues.size() <= widest)

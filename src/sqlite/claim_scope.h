@@ -12,7 +12,8 @@ struct ScopedQueue {
     QueueId id;
     Duration lease{};
     int max_strikes = 0;
-    bool of_workflow = false;
+    bool of_workflow = false;  // of a code-first one
+    bool of_flow = false;
 };
 
 struct ClaimScope {
@@ -21,6 +22,7 @@ struct ClaimScope {
     bool more = false;                // queues were left out
 };
 
+// Only what carries the work asked for: flows' queues are claimed by themselves.
 // A narrow set is taken as it is; of a wide one only queues that have rows, found by skipping
 // through the indexes.
 [[nodiscard]] ClaimScope find_claim_scope(

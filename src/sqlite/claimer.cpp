@@ -1,11 +1,14 @@
 #include "sqlite/claimer.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "generated/sqlite_sql.h"
 #include "sqlite/claimed_runs.h"
+#include "sqlite/claimed_tasks.h"
 
 namespace pawl::sqlite {
 
@@ -13,16 +16,19 @@ namespace {
 
 constexpr int suspicious_strikes = 2;  // came back twice without a report: handed out alone
 
+std::int64_t in_microseconds(Duration duration) {
+    return std::chrono::microseconds(duration).count();
+}
+
 }  // namespace
 
-Claimer::Claimer(
-    Session& session, const store::ClaimRequest& request, ClaimScope scope, Timestamp now
-)
-    : session_(session),
+Claimer::Claimer(WriteScope& scope, const store::ClaimRequest& request, ClaimScope queues)
+    : write_(scope),
+      session_(scope.session),
       request_(request),
-      scope_(std::move(scope)),
-      now_(now),
-      settler_(session, now),
+      scope_(std::move(queues)),
+      now_(scope.now),
+      settler_(scope),
       remaining_(std::max(request.max_messages, 0)) {}
 
 store::Claim Claimer::claim() {
@@ -42,40 +48,80 @@ store::Claim Claimer::claim() {
     }
     if (remaining_ > 0) claim_.next_due = find_next_due(session_, scope_.queues, now_);
     sort_by_priority();
-    if (request_.with_runs) start_runs();
+    if (request_.work == store::Work::runs) start_runs();
+    if (request_.work == store::Work::tasks) start_tasks();
     return std::move(claim_);
 }
 
 // Delays and leases that have ended: at most max_messages of each queue, so that a million that end
-// at once stay cheap. Poison goes to the dead letters here.
+// at once stay cheap.
 void Claimer::collect_due() {
-    std::vector<std::pair<MessageId, int>> poison;
     for (const ScopedQueue& queue : scope_.queues) {
-        Rows rows = session_.query(
-            queue.of_workflow ? sql::due_runs : sql::due_messages, queue.id, now_, remaining_
-        );
-        while (rows.next()) {
-            const bool progressed = queue.of_workflow && rows.flag(3);
-            const Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, progressed};
-            const int strikes = progressed ? 0 : rows.number(2);
-            if (strikes >= queue.max_strikes) {
-                poison.emplace_back(candidate.id, strikes);
-                continue;
-            }
-            due_.push_back(candidate);
-            if (strikes >= suspicious_strikes && (!suspect_ || candidate.id < suspect_->id))
-                suspect_ = candidate;
+        if (queue.of_flow) {
+            collect_due_tasks(queue);
+        } else {
+            collect_due_messages(queue);
         }
     }
-    // Poison may have filled the look: there may be more due rows behind it.
-    if (!poison.empty()) claim_.more = true;
-    for (const auto& [message, strikes] : poison) settler_.bury_poison(message, strikes);
+    end_hopeless();
+}
+
+void Claimer::collect_due_messages(const ScopedQueue& queue) {
+    Rows rows = session_.query(
+        queue.of_workflow ? sql::due_runs : sql::due_messages, queue.id, now_, remaining_
+    );
+    while (rows.next()) {
+        const bool progressed = queue.of_workflow && rows.flag(3);
+        const Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, progressed};
+        const int strikes = progressed ? 0 : rows.number(2);
+        if (strikes >= queue.max_strikes) {
+            poison_.push_back({candidate.id, strikes});
+        } else {
+            add_due(candidate, strikes);
+        }
+    }
+}
+
+// A task's attempts are its starts: they, not the strikes, tell when there is no hope.
+void Claimer::collect_due_tasks(const ScopedQueue& queue) {
+    const FlowPlan& plan = write_.flows.get(session_, queue.id);
+    Rows rows = session_.query(sql::due_tasks, queue.id, now_, remaining_);
+    while (rows.next()) {
+        const Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, false};
+        const TaskKey key{
+            queue.id, rows.id<RunId>(3), rows.number(4), rows.number(5), candidate.id};
+        std::optional<int> of_run;
+        if (!rows.null(7)) of_run = rows.number(7);
+        if (!rows.null(6) && rows.number(6) >= plan.max_attempts(key.step, of_run)) {
+            exhausted_.push_back(key);
+        } else {
+            add_due(candidate, rows.number(2));
+        }
+    }
+}
+
+void Claimer::add_due(const Candidate& candidate, int strikes) {
+    due_.push_back(candidate);
+    if (strikes >= suspicious_strikes && (!suspect_ || candidate.id < suspect_->id))
+        suspect_ = candidate;
+}
+
+// What is hopeless may have filled the look: there may be more due rows behind it. And its end may
+// take other messages of its run away; what is gone is not handed out.
+void Claimer::end_hopeless() {
+    if (!poison_.empty() || !exhausted_.empty()) claim_.more = true;
+    for (const Poison& poison : poison_) settler_.bury_poison(poison.message, poison.strikes);
+    TaskSettler tasks(write_);
+    for (const TaskKey& task : exhausted_) {
+        if (session_.query(sql::claimed_message, task.message).next()) tasks.give_up(task);
+    }
 }
 
 void Claimer::claim_usual() {
     const ScopedQueue& queue = scope_.queues.front();
-    Rows rows =
-        session_.query(sql::claim_ready, queue.id, remaining_, now_ + queue.lease, request_.worker);
+    Rows rows = session_.query(
+        sql::claim_ready, queue.id, remaining_, now_, in_microseconds(queue.lease), request_.worker
+    );
     while (rows.next()) {
         read(rows);
         --remaining_;
@@ -120,7 +166,8 @@ void Claimer::claim_level(const Level& level) {
             queue->id,
             level.priority,
             std::min(share, remaining_),
-            now_ + queue->lease,
+            now_,
+            in_microseconds(queue->lease),
             request_.worker
         );
         while (rows.next()) {
@@ -155,7 +202,8 @@ void Claimer::take(const Candidate& candidate) {
         sql::claim_message,
         candidate.id,
         candidate.progressed,
-        now_ + candidate.queue->lease,
+        now_,
+        in_microseconds(candidate.queue->lease),
         request_.worker
     );
     Rows rows = session_.query(sql::claimed_message, candidate.id);
@@ -176,6 +224,10 @@ void Claimer::read(Rows& rows) {
     message.worker = request_.worker;
     message.last_error = rows.text(8);
     message.payload.text = rows.text(9);
+    if (request_.work != store::Work::tasks) return;
+    tasks_.push_back(
+        {claim_.queues.back(), rows.id<RunId>(10), rows.number(11), rows.number(12), message.id}
+    );
 }
 
 // Rounds come out in order, but `returning` promises none.
@@ -187,16 +239,14 @@ void Claimer::sort_by_priority() {
     std::iota(order.begin(), order.end(), 0);
     if (std::ranges::is_sorted(order, {}, key)) return;
     std::ranges::sort(order, {}, key);
-    std::vector<Message> messages;
-    std::vector<QueueId> queues;
-    messages.reserve(order.size());
-    queues.reserve(order.size());
-    for (const std::size_t i : order) {
-        messages.push_back(std::move(claim_.messages[i]));
-        queues.push_back(claim_.queues[i]);
-    }
-    claim_.messages = std::move(messages);
-    claim_.queues = std::move(queues);
+    const auto in_order = [&](auto& values) {
+        auto sorted = std::exchange(values, {});
+        values.reserve(order.size());
+        for (const std::size_t i : order) values.push_back(std::move(sorted[i]));
+    };
+    in_order(claim_.messages);
+    in_order(claim_.queues);
+    if (!tasks_.empty()) in_order(tasks_);
 }
 
 void Claimer::start_runs() {
@@ -204,6 +254,21 @@ void Claimer::start_runs() {
     claim_.runs.resize(claim_.messages.size());
     for (std::size_t i = 0; i < claim_.messages.size(); ++i) {
         if (is_workflow(claim_.queues[i])) claim_.runs[i] = runs.start(claim_.messages[i]);
+    }
+}
+
+void Claimer::start_tasks() {
+    ClaimedTasks starter(write_, request_.worker);
+    claim_.tasks.reserve(tasks_.size());
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+        auto started = starter.start(tasks_[i], claim_.messages[i]);
+        if (!started) {
+            throw Error(
+                ErrorCode::database_error,
+                fmt::format("message {} names no task", claim_.messages[i].id.value())
+            );
+        }
+        claim_.tasks.push_back(std::move(*started));
     }
 }
 

@@ -11,11 +11,9 @@ namespace pawl::sqlite {
 
 class Claimer {
 public:
-    Claimer(Session& session, const store::ClaimRequest& request, ClaimScope scope, Timestamp now);
+    Claimer(WriteScope& scope, const store::ClaimRequest& request, ClaimScope queues);
     // Call once.
     [[nodiscard]] store::Claim claim();
-    // Of poison: queues that got dead letters, runs that failed.
-    [[nodiscard]] const Wakeups& wakeups() const { return settler_.wakeups(); }
 
 private:
     struct Candidate {
@@ -26,6 +24,10 @@ private:
     };
 
     void collect_due();
+    void collect_due_messages(const ScopedQueue& queue);
+    void collect_due_tasks(const ScopedQueue& queue);
+    void add_due(const Candidate& candidate, int strikes);
+    void end_hopeless();
     void claim_rounds();
     void claim_usual();
     // The highest priority that any queue has ready, and the queues that have it.
@@ -40,8 +42,15 @@ private:
     void read(Rows& rows);
     void sort_by_priority();
     void start_runs();
+    void start_tasks();
     [[nodiscard]] bool is_workflow(QueueId queue) const;
 
+    struct Poison {
+        MessageId message;
+        int strikes = 0;
+    };
+
+    WriteScope& write_;
     Session& session_;
     const store::ClaimRequest& request_;
     const ClaimScope scope_;
@@ -50,7 +59,10 @@ private:
     int remaining_;
     std::vector<Candidate> due_;
     std::optional<Candidate> suspect_;
+    std::vector<Poison> poison_;
+    std::vector<TaskKey> exhausted_;
     store::Claim claim_;
+    std::vector<TaskKey> tasks_;  // with Work::tasks as many as messages
 };
 
 // When the first row of these queues becomes due, of those due after `after`.

@@ -82,7 +82,8 @@ Error make_error(
 }
 
 bool concerns_one_statement(const Error& error) {
-    return error.code() == ErrorCode::database_error;
+    return error.code() == ErrorCode::database_error ||
+           error.code() == ErrorCode::workflow_not_found;
 }
 
 }  // namespace pawl::sqlite

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "generated/sqlite_sql.h"
+#include "sqlite/new_flow_run.h"
 
 namespace pawl::sqlite {
 
@@ -34,17 +35,12 @@ RunId insert_run_message(
     return RunId(session.last_id());
 }
 
-Triggered insert_run(
-    Session& session,
-    QueueId workflow,
-    std::string_view input,
-    const TriggerOptions& options,
-    Timestamp now
+RunId insert_code_first_run(
+    WriteScope& scope, QueueId workflow, std::string_view input, const TriggerOptions& options
 ) {
-    if (const RunId earlier = run_of_key(session, workflow, options.idempotency_key))
-        return {earlier, false};
-    const Timestamp at = options.at.value_or(now + options.delay);
-    const RunId run = insert_run_message(session, workflow, options.priority, at, now);
+    Session& session = scope.session;
+    const Timestamp at = options.at.value_or(scope.now + options.delay);
+    const RunId run = insert_run_message(session, workflow, options.priority, at, scope.now);
     session.execute(
         sql::insert_run,
         run,
@@ -53,42 +49,54 @@ Triggered insert_run(
         options.max_attempts,
         options.parent,
         options.idempotency_key,
-        now,
+        scope.now,
         input
     );
+    return run;
+}
+
+Triggered insert_run(
+    WriteScope& scope,
+    const FoundWorkflow& workflow,
+    std::string_view input,
+    const TriggerOptions& options
+) {
+    if (const RunId earlier = run_of_key(scope.session, workflow.id, options.idempotency_key))
+        return {earlier, false};
+    const RunId run = workflow.is_flow ? insert_flow_run(scope, workflow.id, input, options)
+                                       : insert_code_first_run(scope, workflow.id, input, options);
     for (const std::string& tag : options.tags)
-        session.execute(sql::insert_tag, std::string_view(tag), run);
+        scope.session.execute(sql::insert_tag, std::string_view(tag), run);
     return {run, true};
 }
 
 }  // namespace
 
-std::vector<Triggered> insert_runs(
-    Session& session, std::span<const NewRun> runs, Timestamp now, Wakeups& wakeups
-) {
+std::vector<Triggered> insert_runs(WriteScope& scope, std::span<const NewRun> runs) {
     std::vector<Triggered> triggered;
     triggered.reserve(runs.size());
-    std::unordered_map<std::string_view, QueueId> workflows;
+    std::unordered_map<std::string_view, FoundWorkflow> workflows;
     for (const NewRun& run : runs) {
-        QueueId& workflow = workflows[run.workflow];
-        if (!workflow) {
-            workflow = require_workflow(session, run.workflow);
-            wakeups.add(workflow);
+        FoundWorkflow& workflow = workflows[run.workflow];
+        if (!workflow.id) {
+            workflow = require_workflow(scope.session, run.workflow);
+            scope.wakeups.add(workflow.id);
         }
-        triggered.push_back(insert_run(session, workflow, run.input.text, run.options, now));
+        triggered.push_back(insert_run(scope, workflow, run.input.text, run.options));
     }
     return triggered;
 }
 
-void insert_dead_letter_run(
-    Session& session, RunId failed, std::string_view error, Timestamp now, Wakeups& wakeups
-) {
-    QueueId workflow;
+void insert_dead_letter_run(WriteScope& scope, RunId failed, std::string_view error) {
+    // A flow's may fail on the spot. It gets none of its own then: two flows that are each other's
+    // would go on for ever, here and now.
+    if (scope.makes_dead_letter) return;
+    FoundWorkflow workflow;
     std::string input;
     {
-        Rows rows = session.query(sql::dead_letter, failed);
+        Rows rows = scope.session.query(sql::dead_letter, failed);
         if (!rows.next()) return;
-        workflow = rows.id<QueueId>(0);
+        workflow = {rows.id<QueueId>(0), rows.flag(3)};
         input = fmt::format(
             R"({{"run_id":{},"workflow":"{}","input":{},"error":{}}})",
             failed.value(),
@@ -100,28 +108,31 @@ void insert_dead_letter_run(
     TriggerOptions options;
     options.idempotency_key = fmt::format("dead_letter:{}", failed.value());
     options.parent = failed;
-    if (insert_run(session, workflow, input, options, now).created) wakeups.add(workflow);
+    scope.makes_dead_letter = true;
+    const bool created = insert_run(scope, workflow, input, options).created;
+    scope.makes_dead_letter = false;
+    if (created) scope.wakeups.add(workflow.id);
 }
 
-RunId copy_run(
-    Session& session, const CopiedRun& origin, const std::optional<ForkPoint>& fork, Timestamp now
-) {
-    const RunId run = insert_run_message(session, origin.workflow, origin.priority, now, now);
+RunId copy_run(WriteScope& scope, const CopiedRun& origin, const std::optional<ForkPoint>& fork) {
+    Session& session = scope.session;
+    const RunId run =
+        insert_run_message(session, origin.workflow, origin.priority, scope.now, scope.now);
     std::optional<std::string_view> forked_at;
     std::optional<std::int64_t> before_position;
     if (fork) {
         forked_at = fork->step;
         before_position = fork->position;
     }
-    session.execute(sql::copy_run, run, origin.run, forked_at, now);
+    session.execute(sql::copy_run, run, origin.run, forked_at, scope.now);
     session.execute(sql::copy_tags, run, origin.run);
     session.execute(sql::copy_steps, run, origin.run, before_position);
     return run;
 }
 
-QueueId require_workflow(Session& session, const std::string& name) {
+FoundWorkflow require_workflow(Session& session, const std::string& name) {
     Rows rows = session.query(sql::workflow_id, std::string_view(name));
-    if (rows.next()) return rows.id<QueueId>(0);
+    if (rows.next()) return {rows.id<QueueId>(0), rows.flag(1)};
     throw Error(
         ErrorCode::workflow_not_found,
         fmt::format("workflow '{}' does not exist: create it first", name)

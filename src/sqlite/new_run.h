@@ -1,4 +1,5 @@
-// Makes runs inside a write transaction: a message, and with the same number a run.
+// Makes runs inside a write transaction: a message, and with the same number a run. A flow's have
+// tasks instead (new_flow_run.h).
 #pragma once
 
 #include <optional>
@@ -6,21 +7,18 @@
 #include <string>
 #include <string_view>
 
-#include "sqlite/session.h"
-#include "sqlite/wakeups.h"
+#include "sqlite/write_scope.h"
 #include "store/backend.h"
 
 namespace pawl::sqlite {
 
 // All or nothing where the transaction is; throws workflow_not_found.
 [[nodiscard]] std::vector<store::Triggered> insert_runs(
-    Session& session, std::span<const NewRun> runs, Timestamp now, Wakeups& wakeups
+    WriteScope& scope, std::span<const NewRun> runs
 );
 
 // Triggered once for each run that failed, whoever tries.
-void insert_dead_letter_run(
-    Session& session, RunId failed, std::string_view error, Timestamp now, Wakeups& wakeups
-);
+void insert_dead_letter_run(WriteScope& scope, RunId failed, std::string_view error);
 
 // A retry takes all finished steps over; a fork those before its step.
 struct ForkPoint {
@@ -33,10 +31,14 @@ struct CopiedRun {
     int priority = 0;
 };
 [[nodiscard]] RunId copy_run(
-    Session& session, const CopiedRun& origin, const std::optional<ForkPoint>& fork, Timestamp now
+    WriteScope& scope, const CopiedRun& origin, const std::optional<ForkPoint>& fork
 );
 
+struct FoundWorkflow {
+    QueueId id;
+    bool is_flow = false;
+};
 // Throws workflow_not_found.
-[[nodiscard]] QueueId require_workflow(Session& session, const std::string& name);
+[[nodiscard]] FoundWorkflow require_workflow(Session& session, const std::string& name);
 
 }  // namespace pawl::sqlite

@@ -18,6 +18,11 @@ std::optional<Json> optional_json(const Rows& rows, int column) {
     return Json{std::string(rows.text(column))};
 }
 
+std::optional<int> optional_number(const Rows& rows, int column) {
+    if (rows.null(column)) return std::nullopt;
+    return rows.number(column);
+}
+
 RunInfo read_run_row(const Rows& rows) {
     RunInfo run;
     run.id = rows.id<RunId>(0);
@@ -46,6 +51,7 @@ RunInfo read_run_row(const Rows& rows) {
     run.completed_at = optional_time(rows, 22);
     run.deleted_at = optional_time(rows, 23);
     run.deleted_reason = rows.text(24);
+    run.remaining_steps = optional_number(rows, 25);
     return run;
 }
 
@@ -65,6 +71,10 @@ StepInfo read_step_row(const Rows& rows) {
     step.wake_at = optional_time(rows, 11);
     step.started_at = optional_time(rows, 12);
     step.completed_at = optional_time(rows, 13);
+    step.remaining_deps = optional_number(rows, 14);
+    step.initial_tasks = optional_number(rows, 15);
+    step.remaining_tasks = optional_number(rows, 16);
+    step.skip_reason = rows.text(17);
     return step;
 }
 

@@ -1,6 +1,8 @@
 #include "sqlite/run_settler.h"
 
 #include "generated/sqlite_sql.h"
+#include "sqlite/calls.h"
+#include "sqlite/flow_engine.h"
 #include "sqlite/new_run.h"
 
 namespace pawl::sqlite {
@@ -43,7 +45,8 @@ Held RunSettler::suspend(const Write& write) {
     const auto holder = find_holder(write.lease);
     if (!holder) return Held::no;
     const RunId run = run_of(write);
-    const auto until = record_wait(write, holder->worker);
+    const auto until =
+        write.call ? record_call(write, holder->worker) : record_wait(write, holder->worker);
     const RunStatus status = until ? write.status : RunStatus::running;
     const std::string_view state = until && *until > now_ ? "waiting" : "ready";
     session_.execute(
@@ -58,7 +61,7 @@ Held RunSettler::suspend(const Write& write) {
     if (status == RunStatus::paused) paused_at = now_;
     session_.execute(sql::suspend_run, run, to_string(status), paused_at, holder->worker, now_);
     add_event(write, holder->worker);
-    wakeups_.add(holder->workflow);
+    scope_.wakeups.add(holder->workflow);
     return Held::yes;
 }
 
@@ -77,7 +80,8 @@ Held RunSettler::finish(const Write& write) {
         session_.execute(
             sql::succeed_run, run, std::string_view(write.output), delivery, worker, now_
         );
-        wakeups_.ended.push_back(run);
+        scope_.wakeups.ended.push_back(run);
+        scope_.ended.push_back(run);
     } else {
         close(run, {write.status, write.error, delivery, worker});
     }
@@ -143,12 +147,23 @@ std::optional<Timestamp> RunSettler::record_wait(const Write& write, WorkerId wo
     return pauses ? limit_pause(run_of(write), until) : until;
 }
 
+// The called run's end wakes this one. A step that has its result already does not wait again.
+std::optional<Timestamp> RunSettler::record_call(const Write& write, WorkerId worker) {
+    if (!record(write, *write.step, worker)) return std::nullopt;
+    call(scope_, *write.call, {run_of(write), write.step->id, std::nullopt});
+    return limit_pause(run_of(write), now_ + longest_call);
+}
+
 Timestamp RunSettler::limit_pause(RunId run, Timestamp until) {
     Rows rows = session_.query(sql::run_deadline, run);
     return rows.next() ? std::min(until, rows.time(0)) : until;
 }
 
 void RunSettler::fail(const RunState& run, const model::RunError& error) {
+    if (run.is_flow) {
+        FlowEngine(scope_, *find_flow_run(session_, run.id)).fail(error, error.type);
+        return;
+    }
     const Json json = model::to_json(error);
     session_.execute(sql::delete_message, run.id);
     close(run.id, {RunStatus::error, json.text, run.delivery, {}});
@@ -156,6 +171,10 @@ void RunSettler::fail(const RunState& run, const model::RunError& error) {
 }
 
 void RunSettler::cancel(const RunState& run, const std::string& reason) {
+    if (run.is_flow) {
+        FlowEngine(scope_, *find_flow_run(session_, run.id)).cancel(reason);
+        return;
+    }
     const Json json = model::to_json({"cancelled", reason, {}, 0});
     session_.execute(sql::delete_message, run.id);
     close(run.id, {RunStatus::cancelled, json.text, run.delivery, {}});
@@ -168,9 +187,13 @@ void RunSettler::close(RunId run, const End& end) {
     );
     session_.execute(sql::cancel_open_steps, run, now_);
     session_.execute(sql::forget_signals, run);
-    if (end.status == RunStatus::error)
-        insert_dead_letter_run(session_, run, end.error, now_, wakeups_);
-    wakeups_.ended.push_back(run);
+    if (end.status == RunStatus::error) {
+        insert_dead_letter_run(scope_, run, end.error);
+        scope_.wakeups.ended.push_back(run);
+    } else {
+        scope_.wakeups.cancelled.push_back(run);
+    }
+    scope_.ended.push_back(run);
 }
 
 void RunSettler::add_event(const Write& write, WorkerId worker) {
@@ -225,6 +248,9 @@ bool RunSettler::was_written(const Write& write, const Rows& end) {
         case WriteKind::fail:
         case WriteKind::bury:
         case WriteKind::extend:
+        case WriteKind::complete_task:
+        case WriteKind::fail_task:
+        case WriteKind::delegate_task:
             break;
     }
     return false;

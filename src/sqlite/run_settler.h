@@ -7,17 +7,16 @@
 
 #include "model/run_error.h"
 #include "sqlite/run_state.h"
-#include "sqlite/wakeups.h"
+#include "sqlite/task_settler.h"
+#include "sqlite/write_scope.h"
 #include "store/batch.h"
 
 namespace pawl::sqlite {
 
-enum class Held { yes, no };
-
 class RunSettler {
 public:
-    RunSettler(Session& session, Timestamp now, Wakeups& wakeups)
-        : session_(session), now_(now), wakeups_(wakeups) {}
+    explicit RunSettler(WriteScope& scope)
+        : scope_(scope), session_(scope.session), now_(scope.now) {}
 
     // Of the holder: nothing is written where the lease is lost.
     Held checkpoint(const store::Write& write);
@@ -28,7 +27,8 @@ public:
         const store::Write& write, store::Attempt attempt
     );
 
-    // Ends a live run, whoever holds it: ERROR with the error's type as the event, or CANCELLED.
+    // Ends a live run, a flow's too, whoever holds it: ERROR with the error's type as the event, or
+    // CANCELLED.
     void fail(const RunState& run, const model::RunError& error);
     void cancel(const RunState& run, const std::string& reason);
 
@@ -43,6 +43,7 @@ private:
     bool record_resumed(const store::Write& write, WorkerId worker);
     // When the run goes on; nothing: now, since its step has a result.
     [[nodiscard]] std::optional<Timestamp> record_wait(const store::Write& write, WorkerId worker);
+    [[nodiscard]] std::optional<Timestamp> record_call(const store::Write& write, WorkerId worker);
     [[nodiscard]] Timestamp limit_pause(RunId run, Timestamp until);
     // All that an end as ERROR or CANCELLED takes besides the message.
     struct End {
@@ -55,9 +56,9 @@ private:
     void add_event(const store::Write& write, WorkerId worker);
     [[nodiscard]] bool was_written(const store::Write& write, const Rows& end);
 
+    WriteScope& scope_;
     Session& session_;
     const Timestamp now_;
-    Wakeups& wakeups_;
 };
 
 }  // namespace pawl::sqlite

@@ -19,6 +19,7 @@ std::optional<RunState> find_run_state(Session& session, RunId run) {
     state.audited = rows.flag(4);
     state.priority = rows.number(5);
     state.delivery = rows.number(6);
+    state.is_flow = rows.flag(7);
     return state;
 }
 

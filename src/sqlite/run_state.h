@@ -18,6 +18,7 @@ struct RunState {
     bool audited = true;
     int priority = 0;
     int delivery = 0;
+    bool is_flow = false;
 };
 
 [[nodiscard]] std::optional<RunState> find_run_state(Session& session, RunId run);

@@ -41,6 +41,12 @@ Held Settler::apply(const Write& write) {
             return runs_.suspend(write);
         case WriteKind::finish:
             return runs_.finish(write);
+        case WriteKind::complete_task:
+            return tasks_.complete(write);
+        case WriteKind::fail_task:
+            return tasks_.fail(write);
+        case WriteKind::delegate_task:
+            return tasks_.delegate(write);
     }
     return Held::no;
 }
@@ -65,7 +71,7 @@ Held Settler::release(const Write& write) {
         sql::release_message, write.lease.message, write.lease.delivery, state, now_ + write.delay
     );
     if (!rows.next()) return Held::no;
-    wakeups_.add(rows.id<QueueId>(0));
+    given_back(rows);
     return Held::yes;
 }
 
@@ -73,8 +79,14 @@ Held Settler::hand_back(const Write& write) {
     Rows rows =
         session_.query(sql::hand_back_message, write.lease.message, write.lease.delivery, now_);
     if (!rows.next()) return Held::no;
-    wakeups_.add(rows.id<QueueId>(0));
+    given_back(rows);
     return Held::yes;
+}
+
+void Settler::given_back(const Rows& rows) {
+    wakeups_.add(rows.id<QueueId>(0));
+    if (rows.null(1)) return;
+    session_.execute(sql::unstart_task, rows.id<RunId>(1), rows.number(2), rows.number(3));
 }
 
 Held Settler::extend(const Write& write) {
@@ -139,6 +151,7 @@ void Settler::bury_poison(MessageId message, int strikes) {
 // else, so it is never taken for done. A message of which nothing is left was deleted: in doubt, by
 // us.
 WriteStatus Settler::explain(const Write& write, Attempt attempt) {
+    if (const auto status = tasks_.explain(write, attempt)) return *status;
     if (const auto status = runs_.explain(write, attempt)) return *status;
     if (attempt == Attempt::first || write.kind == WriteKind::extend)
         return WriteStatus::lease_lost;

@@ -4,14 +4,19 @@
 #include <string>
 
 #include "sqlite/run_settler.h"
+#include "sqlite/task_settler.h"
 #include "store/batch.h"
 
 namespace pawl::sqlite {
 
 class Settler {
 public:
-    Settler(Session& session, Timestamp now)
-        : session_(session), now_(now), runs_(session, now, wakeups_) {}
+    explicit Settler(WriteScope& scope)
+        : session_(scope.session),
+          now_(scope.now),
+          wakeups_(scope.wakeups),
+          runs_(scope),
+          tasks_(scope) {}
     Settler(const Settler&) = delete;
     Settler& operator=(const Settler&) = delete;
 
@@ -21,8 +26,6 @@ public:
 
     // Poison: a run fails, any other message is buried.
     void bury_poison(MessageId message, int strikes);
-
-    [[nodiscard]] const Wakeups& wakeups() const { return wakeups_; }
 
 private:
     Held apply(const store::Write& write);
@@ -34,10 +37,14 @@ private:
     Held bury_held(const store::Write& write);
     [[nodiscard]] store::WriteStatus explain(const store::Write& write, store::Attempt attempt);
 
+    // A message that is given back was perhaps a task's.
+    void given_back(const Rows& rows);
+
     Session& session_;
-    Timestamp now_;
-    Wakeups wakeups_;
+    const Timestamp now_;
+    Wakeups& wakeups_;
     RunSettler runs_;
+    TaskSettler tasks_;
     bool keeps_archive_ = true;  // a guess about the next message's queue
 };
 

@@ -38,6 +38,7 @@ void SqliteStore::start_watch() {
 
 void SqliteStore::wake(const Wakeups& wakeups) {
     for (const QueueId queue : wakeups.queues) hub_.notify(queue);
+    for (const RunId run : wakeups.cancelled) signals_.notify_cancelled(run);
     if (!signals_.watched()) return;  // a worker that ends a run knows
     for (const RunId run : wakeups.ended) signals_.notify(run);
 }

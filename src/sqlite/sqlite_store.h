@@ -6,12 +6,14 @@
 #include <mutex>
 #include <type_traits>
 
+#include "sqlite/calls.h"
 #include "sqlite/connections.h"
 #include "sqlite/file_watch.h"
 #include "sqlite/open_sqlite.h"
 #include "sqlite/schema.h"
 #include "sqlite/transaction.h"
 #include "sqlite/wakeups.h"
+#include "sqlite/write_scope.h"
 
 namespace pawl::sqlite {
 
@@ -63,6 +65,16 @@ public:
     WorkflowMetrics workflow_metrics(const std::string& name, Duration window) override;
     bool has_live_handler(const std::string& workflow) override;
     std::vector<RunId> fail_unhandled(std::span<const std::string> prefixes) override;
+
+    void create_flow(const std::string& slug, const FlowOptions& options) override;
+    void add_step(const std::string& flow, const FlowStep& step) override;
+    void create_flow_shape(const FlowShape& shape) override;
+    EnsuredFlow ensure_flow(const FlowShape& shape, EnsureMode mode) override;
+    std::optional<FlowShape> flow_shape(const std::string& slug) override;
+    void delete_flow(const std::string& slug, DeleteMode mode) override;
+    std::vector<TaskInfo> tasks(RunId run) override;
+    TaskOutcome complete_task(const TaskRef& task, const Json& output, int delivery) override;
+    TaskOutcome fail_task(const TaskRef& task, const std::string& error, int delivery) override;
 
     std::vector<store::Triggered> trigger(std::span<const NewRun> runs) override;
     std::vector<store::Triggered> trigger_in(Transaction transaction, std::span<const NewRun> runs)
@@ -119,6 +131,36 @@ private:
         }
     }
 
+    // A write in which runs may start, go on or end: `work(scope)`. Whoever has to know of it is
+    // told, in the transaction (callers) and after it (waiters, workers).
+    template <class Work>
+    auto change(Work&& work) {
+        Wakeups wakeups;
+        const auto in_scope = [&](Session& session, Timestamp now) {
+            WriteScope scope(session, now, flow_plans_);
+            const auto finish = [&] {
+                settle_ends(scope);
+                wakeups = std::move(scope.wakeups);
+            };
+            if constexpr (std::is_void_v<decltype(work(scope))>) {
+                work(scope);
+                finish();
+            } else {
+                auto result = work(scope);
+                finish();
+                return result;
+            }
+        };
+        if constexpr (std::is_void_v<decltype(work(std::declval<WriteScope&>()))>) {
+            write(in_scope);
+            wake(wakeups);
+        } else {
+            auto result = write(in_scope);
+            wake(wakeups);
+            return result;
+        }
+    }
+
     // Only a good answer is remembered, so another process may install meanwhile.
     void check_schema(Session& session) {
         if (schema_checked_.load(std::memory_order_relaxed)) return;
@@ -145,12 +187,17 @@ private:
     base::WakeHub hub_;
     base::RunSignals signals_;
     std::atomic<bool> last_claim_was_full_ = false;
+    FlowPlans flow_plans_;  // used by whoever has the writing connection
     std::once_flag watching_;
     std::unique_ptr<FileWatch> watch_;  // last: its thread uses the hub and the signals
 };
 
 // Throws queue_not_found.
 [[nodiscard]] QueueId require_queue(Session& session, const std::string& name);
+// Throws workflow_has_runs.
+void refuse_live_runs(Session& session, const std::string& name, QueueId workflow);
+// With its queue and all its runs, a flow's too.
+void delete_workflow_rows(Session& session, QueueId workflow);
 // For what would break runs: throws workflow_queue too.
 [[nodiscard]] QueueId require_plain_queue(Session& session, const std::string& name);
 

@@ -37,15 +37,11 @@ store::Claim SqliteStore::claim(const store::ClaimRequest& request) {
     if (!expects_more) {
         if (auto empty = look(request)) return std::move(*empty);
     }
-    Wakeups wakeups;
-    auto claim = write([&](Session& session, Timestamp now) {
-        Claimer claimer(session, request, find_claim_scope(session, request, options().lease), now);
-        auto claimed = claimer.claim();
-        wakeups = claimer.wakeups();
-        return claimed;
+    auto claim = change([&](WriteScope& scope) {
+        return Claimer(scope, request, find_claim_scope(scope.session, request, options().lease))
+            .claim();
     });
     last_claim_was_full_ = claim.messages.size() == static_cast<std::size_t>(request.max_messages);
-    wake(wakeups);
     return claim;
 }
 

@@ -72,14 +72,14 @@ std::vector<RunId> SqliteStore::fail_unhandled(std::span<const std::string> pref
         return find_unhandled(session, prefixes, current_time(session)).empty();
     });
     if (nothing) return {};
-    Wakeups wakeups;
-    auto failed = write([&](Session& session, Timestamp now) {
-        RunSettler settler(session, now, wakeups);
+    return change([&](WriteScope& scope) {
+        RunSettler settler(scope);
         std::vector<RunId> runs;
-        for (const Unhandled& workflow : find_unhandled(session, prefixes, now)) {
+        for (const Unhandled& workflow : find_unhandled(scope.session, prefixes, scope.now)) {
             const std::size_t left = most_failed - runs.size();
-            for (const RunId id : unstarted_runs(session, workflow.workflow, now, left)) {
-                const auto run = find_run_state(session, id);
+            for (const RunId id :
+                 unstarted_runs(scope.session, workflow.workflow, scope.now, left)) {
+                const auto run = find_run_state(scope.session, id);
                 if (!run || run->status != RunStatus::queued) continue;
                 fail_unhandled_run(settler, *run);
                 runs.push_back(id);
@@ -87,8 +87,6 @@ std::vector<RunId> SqliteStore::fail_unhandled(std::span<const std::string> pref
         }
         return runs;
     });
-    wake(wakeups);
-    return failed;
 }
 
 }  // namespace pawl::sqlite

@@ -73,7 +73,7 @@ void read_depth(Session& session, QueueId workflow, Timestamp now, WorkflowMetri
 
 WorkflowMetrics SqliteStore::workflow_metrics(const std::string& name, Duration window) {
     return read([&](Session& session) {
-        const QueueId workflow = require_workflow(session, name);
+        const QueueId workflow = require_workflow(session, name).id;
         const Timestamp now = current_time(session);
         WorkflowMetrics metrics;
         metrics.workflow = name;

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generated/sqlite_sql.h"
-#include "sqlite/new_run.h"
+#include "sqlite/new_flow_run.h"
 #include "sqlite/run_settler.h"
 #include "sqlite/sqlite_store.h"
 
@@ -70,10 +70,10 @@ void resume_step(
     if (kept == 0) refuse_finished_step(run.id, step, "has been resumed already");
 }
 
-RunId copy(
-    Session& session, const RunState& run, const std::optional<ForkPoint>& fork, Timestamp now
-) {
-    return copy_run(session, {run.id, run.workflow, run.priority}, fork, now);
+RunId copy(WriteScope& scope, const RunState& run, const std::optional<ForkPoint>& fork) {
+    const CopiedRun origin{run.id, run.workflow, run.priority};
+    scope.wakeups.add(run.workflow);
+    return run.is_flow ? copy_flow_run(scope, origin, fork) : copy_run(scope, origin, fork);
 }
 
 }  // namespace
@@ -81,6 +81,12 @@ RunId copy(
 void SqliteStore::resume(RunId run, const std::string& step, const Json& data) {
     const QueueId workflow = write([&](Session& session, Timestamp now) {
         const RunState state = require_live_run(session, run);
+        if (state.is_flow) {
+            throw Error(
+                ErrorCode::invalid_argument,
+                fmt::format("run {} is of a flow: a flow's steps are not paused", run.value())
+            );
+        }
         resume_step(session, state, step, data, now);
         add_event(session, state, "resumed", fmt::format(R"({{"step":{}}})", quoted(step)), now);
         return state.workflow;
@@ -89,28 +95,24 @@ void SqliteStore::resume(RunId run, const std::string& step, const Json& data) {
 }
 
 void SqliteStore::cancel(RunId run, const std::string& reason) {
-    write([&](Session& session, Timestamp now) {
-        Wakeups told_below;
-        const RunState state = require_live_run(session, run);
-        RunSettler(session, now, told_below).cancel(state, reason);
+    change([&](WriteScope& scope) {
+        RunSettler(scope).cancel(require_live_run(scope.session, run), reason);
     });
-    signals_.notify_cancelled(run);
 }
 
 void SqliteStore::wake(RunId run) {
     const QueueId workflow = write([&](Session& session, Timestamp now) {
         const RunState state = require_live_run(session, run);
-        if (session.execute(sql::wake_message, run, now) > 0)
-            add_event(session, state, "woken", "{}", now);
+        const store::Statement& wakes = state.is_flow ? sql::wake_tasks : sql::wake_message;
+        if (session.execute(wakes, run, now) > 0) add_event(session, state, "woken", "{}", now);
         return state.workflow;
     });
     hub_.notify(workflow);
 }
 
 RunId SqliteStore::retry(RunId run) {
-    QueueId workflow;
-    const RunId made = write([&](Session& session, Timestamp now) {
-        const RunState state = require_run(session, run);
+    return change([&](WriteScope& scope) {
+        const RunState state = require_run(scope.session, run);
         if (state.status != RunStatus::error && state.status != RunStatus::cancelled) {
             throw Error(
                 ErrorCode::run_not_failed,
@@ -121,22 +123,17 @@ RunId SqliteStore::retry(RunId run) {
                 )
             );
         }
-        workflow = state.workflow;
-        const RunId copied = copy(session, state, std::nullopt, now);
-        add_event(
-            session, state, "retried", fmt::format(R"({{"run_id":{}}})", copied.value()), now
-        );
+        const RunId copied = copy(scope, state, std::nullopt);
+        const std::string data = fmt::format(R"({{"run_id":{}}})", copied.value());
+        add_event(scope.session, state, "retried", data, scope.now);
         return copied;
     });
-    hub_.notify(workflow);
-    return made;
 }
 
 RunId SqliteStore::fork(RunId run, const std::string& from_step) {
-    QueueId workflow;
-    const RunId made = write([&](Session& session, Timestamp now) {
-        const RunState state = require_run(session, run);
-        const auto step = find_step(session, run, from_step);
+    return change([&](WriteScope& scope) {
+        const RunState state = require_run(scope.session, run);
+        const auto step = find_step(scope.session, run, from_step);
         if (!step) {
             throw Error(
                 ErrorCode::step_not_found,
@@ -145,34 +142,23 @@ RunId SqliteStore::fork(RunId run, const std::string& from_step) {
                 )
             );
         }
-        workflow = state.workflow;
-        const RunId copied = copy(session, state, ForkPoint{from_step, step->position}, now);
-        add_event(
-            session,
-            state,
-            "forked",
-            fmt::format(R"({{"run_id":{},"step":{}}})", copied.value(), quoted(from_step)),
-            now
-        );
+        const RunId copied = copy(scope, state, ForkPoint{from_step, step->position});
+        const std::string data =
+            fmt::format(R"({{"run_id":{},"step":{}}})", copied.value(), quoted(from_step));
+        add_event(scope.session, state, "forked", data, scope.now);
         return copied;
     });
-    hub_.notify(workflow);
-    return made;
 }
 
 void SqliteStore::delete_run(RunId run, const std::string& reason) {
-    write([&](Session& session, Timestamp now) {
-        const RunState state = require_run(session, run);
-        if (!is_finished(state.status)) {
-            Wakeups told_below;
-            RunSettler(session, now, told_below).cancel(state, reason);
-        }
-        session.execute(sql::soft_delete_run, run, std::string_view(reason), now);
-        add_event(
-            session, state, "deleted", fmt::format(R"({{"reason":{}}})", quoted(reason)), now
-        );
+    change([&](WriteScope& scope) {
+        const RunState state = require_run(scope.session, run);
+        if (!is_finished(state.status)) RunSettler(scope).cancel(state, reason);
+        scope.session.execute(sql::soft_delete_run, run, std::string_view(reason), scope.now);
+        const std::string data = fmt::format(R"({{"reason":{}}})", quoted(reason));
+        add_event(scope.session, state, "deleted", data, scope.now);
+        if (is_finished(state.status)) scope.wakeups.cancelled.push_back(run);
     });
-    signals_.notify_cancelled(run);
 }
 
 }  // namespace pawl::sqlite

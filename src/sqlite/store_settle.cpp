@@ -11,11 +11,11 @@ using store::WriteStatus;
 namespace {
 
 // A lease that stands twice in a batch gets the same outcome twice; but for checkpoints, of which
-// a lease may have many.
+// a lease may have many, and for reports about tasks, of which the first counts.
 bool was_done(
     std::span<const Write> writes, std::size_t index, const std::vector<WriteOutcome>& outcomes
 ) {
-    if (writes[index].kind == store::WriteKind::checkpoint) return false;
+    if (writes[index].task || writes[index].kind == store::WriteKind::checkpoint) return false;
     for (std::size_t i = 0; i < index; ++i) {
         if (writes[i].kind == writes[index].kind && writes[i].lease == writes[index].lease)
             return outcomes[i].status == WriteStatus::done;
@@ -40,16 +40,14 @@ void SqliteStore::commit_range(
 ) {
     if (range.begin == range.end) return;
     try {
-        const Wakeups wakeups = write([&](Session& session, Timestamp now) {
-            Settler settler(session, now);
+        change([&](WriteScope& scope) {
+            Settler settler(scope);
             for (std::size_t i = range.begin; i < range.end; ++i) {
                 outcomes[i].status = settler.settle(writes[i], attempt);
                 if (outcomes[i].status == WriteStatus::lease_lost && was_done(writes, i, outcomes))
                     outcomes[i].status = WriteStatus::done;
             }
-            return settler.wakeups();
         });
-        wake(wakeups);
     } catch (const Error& error) {
         if (!concerns_one_statement(error)) throw;
         if (range.end - range.begin == 1) {

@@ -5,12 +5,7 @@
 namespace pawl::sqlite {
 
 std::vector<store::Triggered> SqliteStore::trigger(std::span<const NewRun> runs) {
-    Wakeups wakeups;
-    auto triggered = write([&](Session& session, Timestamp now) {
-        return insert_runs(session, runs, now, wakeups);
-    });
-    wake(wakeups);
-    return triggered;
+    return change([&](WriteScope& scope) { return insert_runs(scope, runs); });
 }
 
 // As enqueue_in: the watch on the file notices the user's commit, nobody is woken here.
@@ -20,8 +15,9 @@ std::vector<store::Triggered> SqliteStore::trigger_in(
     Session session = user_session(transaction, "execute_in");
     require_schema(session);
     Savepoint savepoint(session);
-    Wakeups not_yet;
-    auto triggered = insert_runs(session, runs, current_time(session), not_yet);
+    FlowPlans plans;
+    WriteScope scope(session, current_time(session), plans);
+    auto triggered = insert_runs(scope, runs);
     savepoint.release();
     return triggered;
 }

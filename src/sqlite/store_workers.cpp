@@ -65,7 +65,8 @@ store::HeartbeatResult SqliteStore::heartbeat(
         result = write([&](Session& session, Timestamp now) {
             store::HeartbeatResult beat;
             beat.status = record_heartbeat(session, worker, now);
-            Settler settler(session, now);
+            WriteScope scope(session, now, flow_plans_);
+            Settler settler(scope);
             for (const store::Write& extension : extensions) {
                 beat.outcomes.push_back({settler.settle(extension, store::Attempt::first), {}});
             }

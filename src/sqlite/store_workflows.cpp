@@ -14,12 +14,14 @@ std::optional<std::int64_t> milliseconds(const std::optional<Duration>& duration
     return duration->count();
 }
 
-void refuse_plain_queue(Session& session, const std::string& name) {
-    Rows rows = session.query(sql::queue_id, std::string_view(name));
-    if (!rows.next() || rows.flag(1)) return;
+void refuse_other_queue(Session& session, const std::string& name) {
+    Rows rows = session.query(sql::flow_id, std::string_view(name));
+    if (!rows.next() || (!rows.null(0) && !rows.flag(1))) return;
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("queue '{}' exists and is not a workflow's: choose another name", name)
+        rows.null(0)
+            ? fmt::format("queue '{}' exists and is not a workflow's: choose another name", name)
+            : fmt::format("'{}' is a flow: create_flow changes its options", name)
     );
 }
 
@@ -33,7 +35,7 @@ QueueId find_dead_letter_workflow(
             fmt::format("workflow '{}' cannot be its own dead letter workflow", name)
         );
     }
-    return require_workflow(session, *options.dead_letter_workflow);
+    return require_workflow(session, *options.dead_letter_workflow).id;
 }
 
 // No archive: the run is the record. No limit of attempts: the run's own count.
@@ -76,17 +78,6 @@ void write_workflow(
     );
 }
 
-void refuse_live_runs(Session& session, const std::string& name, QueueId id) {
-    Rows rows = session.query(sql::count_live_runs, id);
-    if (!rows.next() || rows.integer(0) == 0) return;
-    throw Error(
-        ErrorCode::workflow_has_runs,
-        fmt::format(
-            "workflow '{}' has {} live runs: cancel them, or let them end", name, rows.integer(0)
-        )
-    );
-}
-
 WorkflowInfo read_workflow(const Rows& rows) {
     WorkflowInfo workflow;
     workflow.queue = rows.id<QueueId>(0);
@@ -102,14 +93,43 @@ WorkflowInfo read_workflow(const Rows& rows) {
     workflow.audit =
         model::value_of(model::audit_levels, rows.text(10)).value_or(AuditLevel::exceptions);
     workflow.created_at = rows.time(11);
+    workflow.is_flow = rows.flag(12);
+    if (!rows.null(13)) workflow.task_timeout = Duration(rows.integer(13));
     return workflow;
 }
 
 }  // namespace
 
+void refuse_live_runs(Session& session, const std::string& name, QueueId workflow) {
+    Rows rows = session.query(sql::count_live_runs, workflow);
+    if (!rows.next() || rows.integer(0) == 0) return;
+    throw Error(
+        ErrorCode::workflow_has_runs,
+        fmt::format(
+            "workflow '{}' has {} live runs: cancel them, or let them end", name, rows.integer(0)
+        )
+    );
+}
+
+void delete_workflow_rows(Session& session, QueueId workflow) {
+    session.execute(sql::delete_workflow_calls, workflow);
+    session.execute(sql::delete_workflow_tasks, workflow);
+    session.execute(sql::delete_workflow_steps, workflow);
+    session.execute(sql::delete_workflow_tags, workflow);
+    session.execute(sql::delete_workflow_signals, workflow);
+    session.execute(sql::delete_workflow_events, workflow);
+    session.execute(sql::delete_workflow_runs, workflow);
+    session.execute(sql::delete_queue_messages, workflow);
+    session.execute(sql::delete_queue_archive, workflow);
+    session.execute(sql::delete_flow_deps, workflow);
+    session.execute(sql::delete_flow_steps, workflow);
+    session.execute(sql::delete_workflow, workflow);
+    session.execute(sql::delete_queue, workflow);
+}
+
 void SqliteStore::create_workflow(const std::string& name, const WorkflowOptions& options) {
     write([&](Session& session, Timestamp now) {
-        refuse_plain_queue(session, name);
+        refuse_other_queue(session, name);
         const QueueId dead_letter = find_dead_letter_workflow(session, name, options);
         write_workflow(
             session, write_queue(session, name, options, now), options, dead_letter, now
@@ -119,17 +139,9 @@ void SqliteStore::create_workflow(const std::string& name, const WorkflowOptions
 
 void SqliteStore::delete_workflow(const std::string& name) {
     write([&](Session& session, Timestamp) {
-        const QueueId id = require_workflow(session, name);
+        const QueueId id = require_workflow(session, name).id;
         refuse_live_runs(session, name, id);
-        session.execute(sql::delete_workflow_steps, id);
-        session.execute(sql::delete_workflow_tags, id);
-        session.execute(sql::delete_workflow_signals, id);
-        session.execute(sql::delete_workflow_events, id);
-        session.execute(sql::delete_workflow_runs, id);
-        session.execute(sql::delete_queue_messages, id);
-        session.execute(sql::delete_queue_archive, id);
-        session.execute(sql::delete_workflow, id);
-        session.execute(sql::delete_queue, id);
+        delete_workflow_rows(session, id);
     });
 }
 

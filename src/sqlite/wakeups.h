@@ -10,6 +10,7 @@ namespace pawl::sqlite {
 struct Wakeups {
     std::vector<QueueId> queues;  // there may be something to do that was not there before
     std::vector<RunId> ended;
+    std::vector<RunId> cancelled;  // ended too: whoever works on it is to be told
 
     void add(QueueId queue) {
         if (std::ranges::find(queues, queue) == queues.end()) queues.push_back(queue);

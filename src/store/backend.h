@@ -107,6 +107,22 @@ public:
     // handler, as ERROR no_handler_registered, with an event. Returns them.
     virtual std::vector<RunId> fail_unhandled(std::span<const std::string> prefixes) = 0;
 
+    // --- flows. Values are checked by the caller (model/flow.h) where SQL does not do it anyway.
+    // ---
+    virtual void create_flow(const std::string& slug, const FlowOptions& options) = 0;
+    // Throws flow_not_found, flow_mismatch, invalid_argument (an unknown dependency, ...).
+    virtual void add_step(const std::string& flow, const FlowStep& step) = 0;
+    // create_flow and all add_steps, in one transaction.
+    virtual void create_flow_shape(const FlowShape& shape) = 0;
+    virtual EnsuredFlow ensure_flow(const FlowShape& shape, EnsureMode mode) = 0;
+    virtual std::optional<FlowShape> flow_shape(const std::string& slug) = 0;
+    // Throws flow_not_found, workflow_has_runs.
+    virtual void delete_flow(const std::string& slug, DeleteMode mode) = 0;
+    virtual std::vector<TaskInfo> tasks(RunId run) = 0;  // empty for an unknown run
+    // By hand. Delivery 0: not fenced, the first report wins. They wait for locks.
+    virtual TaskOutcome complete_task(const TaskRef& task, const Json& output, int delivery) = 0;
+    virtual TaskOutcome fail_task(const TaskRef& task, const std::string& error, int delivery) = 0;
+
     // --- triggering: inputs and options are checked by the caller (api). All or nothing; throws
     // workflow_not_found. ---
     virtual std::vector<Triggered> trigger(std::span<const NewRun> runs) = 0;

@@ -1,7 +1,9 @@
 // What the two hot operations take and give: claims, and batches of writes with an outcome each.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <pawl/flow.h>
 #include <pawl/message.h>
 #include <pawl/run.h>
 #include <string>
@@ -13,6 +15,13 @@ namespace pawl::store {
 // and again: it may pass over rows that come in late behind its last claim, for about a second.
 enum class Scan { exact, streaming };
 
+// What the queues carry, and so what a claim starts. Flows' queues are claimed by themselves.
+enum class Work {
+    messages,
+    runs,   // some may be workflows': starts their runs, fills Claim::runs
+    tasks,  // all are flows': starts their tasks, fills Claim::tasks
+};
+
 struct ClaimRequest {
     std::vector<QueueId> queues;
     int max_messages = 1;
@@ -20,8 +29,7 @@ struct ClaimRequest {
     WorkerId worker;                // none for an anonymous dequeue
     QueueId after;                  // fairness: the queue after which to start looking
     Scan scan = Scan::exact;
-    bool with_runs =
-        false;  // some of the queues may be workflows: start their runs, fill Claim::runs
+    Work work = Work::messages;
 };
 
 // A step as a replay needs it.
@@ -43,12 +51,21 @@ struct ClaimedRun {
     std::vector<RecordedStep> steps;  // of a redelivery, and of a retried or forked run
 };
 
+// What a claim tells about a task besides its message, whose payload is the task's input.
+struct ClaimedTask {
+    TaskRef task;
+    int attempts = 1;  // starts, this one included
+    int max_attempts = 1;
+    std::optional<Duration> timeout;  // none: the task may take as long as its lease is extended
+};
+
 struct Claim {
     std::vector<Message> messages;  // by priority, then arrival; `queue` is left empty,
     std::vector<QueueId> queues;    // for each message its queue's id stands here
-    // With ClaimRequest::with_runs as many as messages; none for a plain message.
+    // With Work::runs as many as messages; none for a plain message.
     std::vector<std::optional<ClaimedRun>> runs;
-    Timestamp now;  // the database's clock at the claim
+    std::vector<ClaimedTask> tasks;  // with Work::tasks as many as messages
+    Timestamp now;                   // the database's clock at the claim
     std::optional<Timestamp>
         next_due;   // when the next row of these queues becomes claimable by time
     QueueId after;  // for the next request
@@ -72,6 +89,11 @@ enum class WriteKind {
     suspend,     // records `step` (PENDING, PAUSED) where it has an id, sets the run's attempts,
                  // status and `reason` as last_error, and lets the message wait
     finish,      // the run ends: SUCCESS with `output`, or ERROR with `error`; the message is gone
+    // Of tasks only; `lease` names the task's message, `task` the task.
+    complete_task,  // SUCCESS with `output`; what depends on it starts
+    fail_task,      // `reason`; again after `retry_delay` or the flow's backoff, unless `permanent`
+                    // or all attempts are used
+    delegate_task,  // its work is the run `call`: the task waits, and ends as that run does
 };
 
 // What a checkpoint or a suspension records of a step.
@@ -106,6 +128,14 @@ struct Write {
     std::string error;               // finish, ERROR: JSON text
     std::string event;               // suspend, finish: kind of an event to record with it, or ""
     std::string event_data;          // JSON text
+    // suspend: the run to be made, whose end gives `step` its result (ctx.call). It is made once,
+    // whatever is repeated: its idempotency key is set. delegate_task: the same for the task.
+    std::shared_ptr<const NewRun> call;
+
+    // Of tasks.
+    std::optional<TaskRef> task;
+    bool permanent = false;
+    std::optional<Duration> retry_delay;  // fail_task: instead of the flow's backoff
 };
 
 // A write that settles a message.

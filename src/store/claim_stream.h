@@ -15,7 +15,7 @@ public:
     ClaimStream(Backend& backend, WorkerId worker, std::optional<Duration> lease);
 
     void set_queues(std::vector<QueueId> queues);
-    void set_with_runs(bool with_runs) { request_.with_runs = with_runs; }
+    void set_work(Work work) { request_.work = work; }
     [[nodiscard]] const std::vector<QueueId>& queues() const { return all_; }
     // Claim::more: claim again before waiting. Not set: every queue has been looked at since the
     // last message came, and Claim::next_due speaks for all of them.

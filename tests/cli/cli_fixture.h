@@ -9,20 +9,46 @@
 
 namespace pawl::test {
 
+/// The program on one store.
+class Cli {
+public:
+    explicit Cli(std::string url) : url_(std::move(url)) {}
+
+    Finished run(std::vector<std::string> arguments, const std::string& input = {}) const {
+        arguments.insert(arguments.begin(), {PAWL_COMMAND, "--url", url_});
+        return test::run(std::move(arguments), input);
+    }
+    nlohmann::json json(std::vector<std::string> arguments, const std::string& input = {}) const {
+        arguments.emplace_back("--json");
+        const Finished finished = run(std::move(arguments), input);
+        EXPECT_EQ(finished.code, 0) << finished.err;
+        return nlohmann::json::parse(finished.out);
+    }
+    // The error's code, of a command that must fail with exit code 1 and print no result.
+    std::string failure(std::vector<std::string> arguments, const std::string& input = {}) const {
+        arguments.emplace_back("--json");
+        const Finished finished = run(arguments, input);
+        EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
+        EXPECT_EQ(finished.out, "");
+        const auto error = nlohmann::json::parse(finished.err);
+        EXPECT_NE(error["message"], "");
+        return error["error"];
+    }
+
+private:
+    std::string url_;
+};
+
 class CliFixture : public ::testing::Test {
 protected:
     [[nodiscard]] std::string url() const { return "sqlite:" + directory_.file("cli.db"); }
 
     Finished pawl(std::vector<std::string> arguments, const std::string& input = {}) const {
-        arguments.insert(arguments.begin(), {PAWL_COMMAND, "--url", url()});
-        return run(std::move(arguments), input);
+        return Cli(url()).run(std::move(arguments), input);
     }
     nlohmann::json pawl_json(std::vector<std::string> arguments, const std::string& input = {})
         const {
-        arguments.emplace_back("--json");
-        const Finished finished = pawl(std::move(arguments), input);
-        EXPECT_EQ(finished.code, 0) << finished.err;
-        return nlohmann::json::parse(finished.out);
+        return Cli(url()).json(std::move(arguments), input);
     }
     TempDirectory directory_;
 };

@@ -50,15 +50,8 @@ protected:
         return id;
     }
     json show(const std::string& run) const { return pawl_json({"run", "show", run}); }
-    // The error's code, of a command that must fail with exit code 1 and print no result.
     std::string failure(std::vector<std::string> arguments) const {
-        arguments.emplace_back("--json");
-        const Finished finished = pawl(arguments);
-        EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
-        EXPECT_EQ(finished.out, "");
-        const json error = json::parse(finished.err);
-        EXPECT_NE(error["message"], "");
-        return error["error"];
+        return Cli(url()).failure(std::move(arguments));
     }
     std::optional<Store> store_;
     std::optional<Worker> worker_;

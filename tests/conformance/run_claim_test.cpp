@@ -48,7 +48,7 @@ TEST_P(RunClaimTest, plain_messages_and_runs_come_in_one_claim) {
     store::ClaimRequest request;
     request.queues = {plain.info().id, store().queue("job").info().id};
     request.max_messages = 10;
-    request.with_runs = true;
+    request.work = store::Work::runs;
     const store::Claim got = store().backend()->claim(request);
     ASSERT_EQ(got.messages.size(), 2U);
     ASSERT_EQ(got.runs.size(), 2U);

@@ -50,7 +50,7 @@ store::Claim WorkflowTest::claim(int count, const std::string& name, WorkerId wo
     request.queues = {store().queue(name).info().id};
     request.max_messages = count;
     request.worker = worker;
-    request.with_runs = true;
+    request.work = store::Work::runs;
     return store().backend()->claim(request);
 }
 

@@ -141,6 +141,7 @@ begin
         visible_at = now_at + {schema}.ms(coalesce(l.delay_ms, 0)), strikes = 0, worker_id = null
     from unnest(message_ids, delays_ms) as l (message_id, delay_ms)
     where m.ctid = any(held.tids) and m.message_id = l.message_id;
+    perform {schema}.unstart_tasks(held.ids);
     return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
@@ -165,6 +166,7 @@ begin
     set state = case when m.strikes > 1 then 'waiting' else 'ready' end,
         visible_at = now_at, strikes = m.strikes - 1, worker_id = null
     where m.ctid = any(held.tids);
+    perform {schema}.unstart_tasks(held.ids);
     return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
@@ -192,7 +194,7 @@ $$;
 comment on function {schema}.extend is 'Lets leases end that long from now. One outcome each.';
 
 -- Dead letters: to the archive with the reason, or on to the queue's dead letter queue; a run fails
--- instead. The caller has locked the rows.
+-- instead, and so does a task. The caller has locked the rows.
 create or replace function {schema}.bury_locked(message_ids bigint[], reasons text[]) returns void
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -201,6 +203,7 @@ as $$
 declare
     now_at timestamptz := {schema}.clock();
 begin
+    perform {schema}.bury_tasks(message_ids, reasons, now_at);
     -- Their messages are gone after that: what follows does not find them.
     perform {schema}.fail_runs(array_agg(b.run_id), array_agg(b.type), array_agg(b.message))
     from (
@@ -216,11 +219,11 @@ begin
         attempts = 0, worker_id = null, last_error = b.reason
     from unnest(message_ids, reasons) as b (message_id, reason), {schema}.queues q
     where m.message_id = b.message_id and q.queue_id = m.queue_id
-      and q.dead_letter_queue_id is not null;
+      and q.dead_letter_queue_id is not null and m.run_id is null;
 
     with gone as (
         delete from {schema}.messages m
-        where m.message_id = any(message_ids) and m.state || '' <> 'ready'
+        where m.message_id = any(message_ids) and m.state || '' <> 'ready' and m.run_id is null
         returning m.*
     )
     insert into {schema}.archive

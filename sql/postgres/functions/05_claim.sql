@@ -113,6 +113,7 @@ begin
     ) m;
 end
 $$;
+comment on function {schema}.pick_ready is 'Internal: the next ready rows of one queue, locked.';
 
 create or replace function {schema}.claim(
     queue_ids        bigint[],
@@ -284,7 +285,8 @@ begin
             update {schema}.messages m
             set state = 'leased', delivery = m.delivery + 1,
                 strikes = case when m.ctid = any(progressed) then 1 else m.strikes + 1 end,
-                visible_at = at + leases[array_position(scope.live, m.queue_id)],
+                visible_at = at + coalesce({schema}.ms(m.lease_ms),
+                                           leases[array_position(scope.live, m.queue_id)]),
                 worker_id = claim.worker_id
             where m.ctid = any(picked)
             returning m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts,

@@ -59,7 +59,7 @@ begin
                                        else forward_to end,
         audit = coalesce(create_workflow.audit, w.audit)
     from {schema}.queues q
-    where q.name = workflow and w.workflow_id = q.queue_id
+    where q.name = workflow and w.workflow_id = q.queue_id and not w.is_flow
     returning w.workflow_id into id;
     if id is null then
         raise exception 'queue ''%'' exists and is not a workflow''s: choose another name', workflow
@@ -115,6 +115,11 @@ begin
         raise exception 'workflow ''%'' has % live runs: cancel them, or let them end', workflow, live
             using errcode = 'PW008';
     end if;
+    delete from {schema}.tasks t using {schema}.runs r where r.workflow_id = id and t.run_id = r.run_id;
+    delete from {schema}.calls c using {schema}.runs r
+    where r.workflow_id = id and (c.run_id = r.run_id or c.caller_run_id = r.run_id);
+    delete from {schema}.flow_deps d where d.workflow_id = id;
+    delete from {schema}.flow_steps f where f.workflow_id = id;
     delete from {schema}.steps s using {schema}.runs r where r.workflow_id = id and s.run_id = r.run_id;
     delete from {schema}.run_tags t using {schema}.runs r where r.workflow_id = id and t.run_id = r.run_id;
     delete from {schema}.signals s using {schema}.runs r where r.workflow_id = id and s.run_id = r.run_id;
@@ -130,15 +135,17 @@ $$;
 comment on function {schema}.delete_workflow is
     'Deletes a workflow with its queue and its finished runs; refused while live runs are there.';
 
-create or replace function {schema}.list_workflows(only_workflow text default null) returns table (
+drop function if exists {schema}.list_workflows(text);  -- it has new columns
+create function {schema}.list_workflows(only_workflow text default null) returns table (
     workflow_id bigint, workflow text, paused boolean, max_attempts integer, backoff_base_ms bigint,
     backoff_cap_ms bigint, lease_ms bigint, run_timeout_ms bigint, max_strikes integer,
-    dead_letter_workflow text, audit text, created_at timestamptz
+    dead_letter_workflow text, audit text, created_at timestamptz, is_flow boolean, task_timeout_ms bigint
 )
 language sql
 as $$
     select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
-           q.lease_ms, w.run_timeout_ms, q.max_strikes, d.name, w.audit, w.created_at
+           q.lease_ms, w.run_timeout_ms, q.max_strikes, d.name, w.audit, w.created_at, w.is_flow,
+           w.task_timeout_ms
     from {schema}.workflows w
     join {schema}.queues q on q.queue_id = w.workflow_id
     left join {schema}.queues d on d.queue_id = w.dead_letter_workflow_id

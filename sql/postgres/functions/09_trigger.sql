@@ -26,6 +26,7 @@ declare
     now_at timestamptz := {schema}.clock();
     names  text[] := workflows;
     owners bigint[];
+    sizes  bigint[];  -- aligned with names: how many steps a flow has, null for other workflows
 begin
     if cardinality(workflows) > 1 then
         names := array(select distinct unnest(workflows));
@@ -41,15 +42,24 @@ begin
         select nextval('{schema}.messages_message_id_seq') from generate_series(1, cardinality(workflows))
     );
     created := array_fill(true, array[cardinality(workflows)]);
+    sizes := array(
+        select case when w.is_flow then (
+            select count(*) from {schema}.flow_steps f where f.workflow_id = w.workflow_id
+        ) end
+        from unnest(workflow_ids) with ordinality as u (id, place)
+        join {schema}.workflows w on w.workflow_id = u.id
+        order by u.place
+    );
 
     if cardinality(array_remove(idempotency_keys, null)) > 0 then
         -- In the order of the keys: batches that share some wait for each other, and never crosswise.
         loop
             insert into {schema}.runs
                 (run_id, workflow_id, status, priority, max_attempts, parent_run_id, idempotency_key,
-                 created_at, updated_at, input)
+                 created_at, updated_at, input, remaining_steps)
             select n.run_id, workflow_ids[array_position(names, n.workflow)], 'QUEUED',
-                   coalesce(n.priority, 0), n.max_attempts, n.parent_run_id, n.key, now_at, now_at, n.input
+                   coalesce(n.priority, 0), n.max_attempts, n.parent_run_id, n.key, now_at, now_at, n.input,
+                   sizes[array_position(names, n.workflow)]
             from unnest(run_ids, workflows, inputs, priorities, trigger_batch.max_attempts, parent_run_ids,
                         idempotency_keys) with ordinality
                 as n (run_id, workflow, input, priority, max_attempts, parent_run_id, key, place)
@@ -75,9 +85,10 @@ begin
         );
     end if;
     insert into {schema}.runs
-        (run_id, workflow_id, status, priority, max_attempts, parent_run_id, created_at, updated_at, input)
+        (run_id, workflow_id, status, priority, max_attempts, parent_run_id, created_at, updated_at, input,
+         remaining_steps)
     select n.run_id, workflow_ids[array_position(names, n.workflow)], 'QUEUED', coalesce(n.priority, 0),
-           n.max_attempts, n.parent_run_id, now_at, now_at, n.input
+           n.max_attempts, n.parent_run_id, now_at, now_at, n.input, sizes[array_position(names, n.workflow)]
     from unnest(run_ids, workflows, inputs, priorities, trigger_batch.max_attempts, parent_run_ids,
                 idempotency_keys)
         as n (run_id, workflow, input, priority, max_attempts, parent_run_id, key)
@@ -89,7 +100,15 @@ begin
     from unnest(run_ids, created, workflows, priorities, delays_ms, ats)
         as n (run_id, created, workflow, priority, delay_ms, at)
     cross join lateral (select coalesce(n.at, now_at + {schema}.ms(n.delay_ms), now_at) as at) t
-    where n.created;
+    where n.created and sizes[array_position(names, n.workflow)] is null;
+    if cardinality(array_remove(sizes, null)) > 0 then
+        perform {schema}.flow_start_runs(
+            array_agg(n.run_id), array_agg(workflow_ids[array_position(names, n.workflow)]),
+            array_agg(coalesce(n.at, now_at + {schema}.ms(n.delay_ms))), now_at)
+        from unnest(run_ids, created, workflows, delays_ms, ats) as n (run_id, created, workflow, delay_ms, at)
+        where n.created and sizes[array_position(names, n.workflow)] is not null
+        having count(*) > 0;
+    end if;
     if cardinality(tags) > 0 then
         insert into {schema}.run_tags (tag, run_id)
         select t.tag, run_ids[t.place] from unnest(tags, tag_places) as t (tag, place)

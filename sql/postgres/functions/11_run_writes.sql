@@ -312,6 +312,10 @@ declare
     failed bigint[];
 begin
     held := {schema}.lock_runs(run_ids, deliveries);
+    if exists (select from {schema}.calls) then
+        held.tids := {schema}.unless_caller_busy(run_ids, held.tids);
+        held.complete := array_position(held.tids, null) is null;
+    end if;
     tids := held.tids;
     workers := held.workers;
     with gone as (
@@ -345,6 +349,7 @@ begin
             run_ids, deliveries, held.tids, held.workers, event_kinds, event_data, now_at
         );
     end if;
+    perform {schema}.end_calls(ended, now_at);
     awaited := {schema}.take_waiters(ended, wake);
 end
 $$;

@@ -9,7 +9,7 @@ select r.run_id, q.name as workflow, r.status, r.priority, r.max_attempts,
        r.parent_run_id, r.origin_run_id, r.forked_at, r.idempotency_key,
        array(select t.tag from {schema}.run_tags t where t.run_id = r.run_id order by t.tag) as tags,
        r.input, r.output, r.error, m.last_error, m.visible_at, r.created_at, r.updated_at, r.started_at,
-       r.paused_at, r.completed_at, r.deleted_at, r.deleted_reason
+       r.paused_at, r.completed_at, r.deleted_at, r.deleted_reason, r.remaining_steps
 from {schema}.runs r
 join {schema}.queues q on q.queue_id = r.workflow_id
 left join {schema}.messages m on m.message_id = r.run_id;

@@ -1,7 +1,8 @@
 -- What people do to runs. An action takes the lock of the run's message first, and waits for it: a
 -- worker's batch holds it for a moment only, and then the worker's writes and ours follow each other.
 
--- The run as it is behind the lock of its message. Refuses unknown and soft-deleted ones.
+-- The run as it is behind the lock of its message; a flow's run has none: behind that of its own row.
+-- Refuses unknown and soft-deleted ones.
 create or replace function {schema}.lock_run(
     run_id bigint,
     out status text, out workflow_id bigint, out audited boolean, out delivery integer
@@ -12,7 +13,10 @@ as $$
 declare
     deleted boolean;
 begin
+    perform {schema}.wait_for_callers(lock_run.run_id);
     perform from {schema}.messages m where m.message_id = lock_run.run_id for update;
+    perform from {schema}.runs r
+    where r.run_id = lock_run.run_id and r.remaining_steps is not null for update;
     select r.status, r.workflow_id, w.audit <> 'off', coalesce(m.delivery, r.delivery),
            r.deleted_at is not null
     into lock_run.status, lock_run.workflow_id, lock_run.audited, lock_run.delivery, deleted
@@ -90,6 +94,9 @@ declare
     step   record;
 begin
     select * into run from {schema}.lock_live_run(resume.run_id);
+    if {schema}.is_flow_run(resume.run_id) then
+        raise exception 'run % is a flow''s: a flow''s steps are not paused', run_id using errcode = 'PW003';
+    end if;
     select s.status, s.wake_at into step
     from {schema}.steps s where s.run_id = resume.run_id and s.step_id = resume.step_id;
     if step.status in ('SUCCESS', 'ERROR', 'SKIPPED') then
@@ -137,6 +144,7 @@ begin
     where r.run_id = cancel_locked.run_id;
     perform {schema}.close_runs(array[run_id], at);
     perform {schema}.add_event(run_id, audited, 'cancelled', cancelled_error, delivery, at);
+    perform {schema}.end_calls(array[run_id], at);
 end
 $$;
 comment on function {schema}.cancel_locked is 'Internal: cancels a run that the caller has locked.';
@@ -172,7 +180,8 @@ declare
     run    record;
 begin
     select * into run from {schema}.lock_live_run(run_id);
-    if {schema}.make_visible(run_id, run.workflow_id, now_at) then
+    if {schema}.make_visible(run_id, run.workflow_id, now_at)
+       or {schema}.make_tasks_visible(run_id, run.workflow_id, now_at) then
         perform {schema}.add_event(run_id, run.audited, 'woken', '{}', run.delivery, now_at);
     end if;
 end
@@ -191,6 +200,9 @@ declare
     made bigint;
 begin
     perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(workflow_id));
+    if {schema}.is_flow_run(origin) then
+        return {schema}.copy_flow_run(origin, workflow_id, forked_at, before_position, at);
+    end if;
     insert into {schema}.messages (queue_id, priority, state, visible_at, enqueued_at, payload)
     select r.workflow_id, r.priority, 'ready', copy_run.at, copy_run.at, 'null'
     from {schema}.runs r where r.run_id = origin
@@ -308,7 +320,7 @@ declare
     workflow record;
 begin
     for workflow in
-        select q.queue_id, q.name
+        select q.queue_id, q.name, w.is_flow
         from {schema}.workflows w join {schema}.queues q on q.queue_id = w.workflow_id
         where not q.paused and exists (select from unnest(prefixes) p where starts_with(q.name, p))
           and (exists (select from {schema}.messages m where m.queue_id = q.queue_id and m.state = 'ready')
@@ -316,6 +328,12 @@ begin
                           where m.queue_id = q.queue_id and m.state <> 'ready' and m.visible_at <= now_at))
           and not {schema}.has_live_handler(q.name, now_at)
     loop
+        if workflow.is_flow then
+            failed := failed || {schema}.fail_unhandled_flow(
+                workflow.queue_id, workflow.name, most - cardinality(failed), now_at);
+            continue when cardinality(failed) < most;
+            exit;
+        end if;
         part := array(
             select m.message_id from {schema}.messages m
             where m.queue_id = workflow.queue_id and m.state = 'ready' and m.delivery = 0

@@ -6,9 +6,11 @@ language plpgsql
 set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 begin
+    perform {schema}.close_tasks(run_ids, at);
     update {schema}.steps s set status = 'CANCELLED', completed_at = close_runs.at
     where s.run_id = any(run_ids) and s.status in ('PENDING', 'RUNNING', 'PAUSED');
     delete from {schema}.signals s where s.run_id = any(run_ids);
+    perform {schema}.cancel_called(run_ids, at);
 end
 $$;
 comment on function {schema}.close_runs is 'Internal: closes the open steps of runs that end without success.';
@@ -64,6 +66,7 @@ begin
     where w.audit <> 'off';
     perform {schema}.close_runs(run_ids, now_at);
     perform {schema}.trigger_dead_letters(run_ids);
+    perform {schema}.end_calls(run_ids, now_at);
     perform {schema}.take_waiters(run_ids, true);
 end
 $$;

@@ -1,0 +1,319 @@
+-- Flows: definition. A flow is a workflow whose steps and dependencies are declared; times are in
+-- seconds here, as in all of the flow functions. src/model/flow.cpp says the same in C++.
+
+create or replace function {schema}.check_slug(what text, slug text) returns void
+language plpgsql immutable
+as $$
+begin
+    if slug is null or slug !~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$' then
+        raise exception 'invalid % slug ''%'': use 1 to 128 letters, digits and ''_'', not starting with a digit',
+            what, slug using errcode = 'PW003';
+    elsif slug = 'run' then
+        raise exception 'invalid % slug ''run'': it names the run''s input', what using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.check_slug is 'Internal: refuses what cannot name a flow or a step.';
+
+-- Null stays null.
+create or replace function {schema}.seconds_to_ms(what text, seconds numeric) returns bigint
+language plpgsql immutable
+as $$
+begin
+    if seconds < 0 then
+        raise exception '% must not be negative', what using errcode = 'PW003';
+    elsif seconds > 100 * 365.25 * 86400 then
+        raise exception '% is longer than 100 years', what using errcode = 'PW003';
+    end if;
+    return round(seconds * 1000)::bigint;
+end
+$$;
+comment on function {schema}.seconds_to_ms is 'Internal: a time in seconds as milliseconds; refuses negative ones.';
+
+create or replace function {schema}.check_attempts(whose text, max_attempts integer) returns void
+language plpgsql immutable
+as $$
+begin
+    if max_attempts not between 1 and 1000000 then
+        raise exception '%: max_attempts must be 1 to 1000000', whose using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.check_attempts is 'Internal: refuses a max_attempts out of bounds.';
+
+create or replace function {schema}.flow_id(flow_slug text) returns bigint
+language plpgsql stable
+as $$
+declare
+    id bigint;
+begin
+    select w.workflow_id into id
+    from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
+    where q.name = flow_slug and w.is_flow;
+    if id is null then
+        raise exception 'flow ''%'' does not exist: create it first', flow_slug using errcode = 'PW016';
+    end if;
+    return id;
+end
+$$;
+comment on function {schema}.flow_id is 'Internal: the id of a flow, which is its queue''s; refuses an unknown one.';
+
+create or replace function {schema}.create_flow(
+    flow_slug    text,
+    max_attempts integer default null,
+    base_delay   numeric default null,
+    timeout      numeric default null
+) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    now_at        timestamptz := {schema}.clock();
+    whose         text := format('flow ''%s''', flow_slug);
+    base_delay_ms bigint;
+    timeout_ms    bigint;
+    id            bigint;
+begin
+    perform {schema}.check_slug('flow', flow_slug);
+    perform {schema}.check_attempts(whose, create_flow.max_attempts);
+    base_delay_ms := {schema}.seconds_to_ms(whose || ': base_delay', base_delay);
+    timeout_ms := {schema}.seconds_to_ms(whose || ': timeout', timeout);
+    -- Attempts of tasks decide how often one is tried: strikes only make a suspect run alone.
+    insert into {schema}.queues (name, keep_archive, max_strikes, max_attempts, created_at)
+    values (flow_slug, false, 1000, 0, now_at)
+    on conflict (name) do nothing
+    returning queue_id into id;
+    if id is not null then
+        insert into {schema}.workflows
+            (workflow_id, max_attempts, backoff_base_ms, task_timeout_ms, is_flow, created_at)
+        values (id, coalesce(create_flow.max_attempts, 3), coalesce(base_delay_ms, 5000),
+                nullif(coalesce(timeout_ms, 60000), 0), true, now_at);
+        return;
+    end if;
+    update {schema}.workflows w
+    set max_attempts = coalesce(create_flow.max_attempts, w.max_attempts),
+        backoff_base_ms = coalesce(base_delay_ms, w.backoff_base_ms),
+        task_timeout_ms = case when timeout_ms is null then w.task_timeout_ms else nullif(timeout_ms, 0) end
+    from {schema}.queues q
+    where q.name = flow_slug and w.workflow_id = q.queue_id and w.is_flow;
+    if not found then
+        raise exception 'queue ''%'' exists and is not a flow''s: choose another name', flow_slug
+            using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.create_flow is
+    'Creates a flow and its queue, or changes the options given of an existing one. Times in seconds; timeout 0: none.';
+
+create or replace function {schema}.json_words(pattern text) returns text
+language plpgsql immutable
+as $$
+begin
+    return pattern::jsonb::text;
+exception when others then  -- what jsonb cannot hold
+    return pattern;
+end
+$$;
+comment on function {schema}.json_words is 'Internal: jSON in one spelling, where that is possible.';
+
+-- Refuses what is not JSON.
+create or replace function {schema}.check_pattern(whose text, pattern_name text, pattern text) returns json
+language plpgsql immutable
+as $$
+begin
+    return pattern::json;
+exception when others then
+    raise exception '%: % is not JSON: %', whose, pattern_name, sqlerrm using errcode = 'PW003';
+end
+$$;
+comment on function {schema}.check_pattern is 'Internal: a condition pattern as JSON; refuses what is none.';
+
+-- What makes the step that is described another one than the stored one; empty where nothing does.
+create or replace function {schema}.flow_step_difference(
+    flow bigint, stored_index integer, step_type text, deps text[], max_attempts integer,
+    base_delay_ms bigint, timeout_ms bigint, start_delay_ms bigint, required_input_pattern text,
+    forbidden_input_pattern text, when_unmet text, when_exhausted text
+) returns text
+language sql stable
+as $$
+    select coalesce(string_agg(format('%s is %s, not %s', n.name, n.stored, n.given), '; ' order by n.place), '')
+    from {schema}.flow_steps f
+    cross join lateral unnest(
+        array['step_type', 'deps', 'max_attempts', 'base_delay', 'timeout', 'start_delay',
+              'required_input_pattern', 'forbidden_input_pattern', 'when_unmet', 'when_exhausted'],
+        array[
+            f.step_type,
+            '{' || coalesce((
+                select string_agg(s.step_slug, ',' order by s.step_slug)
+                from {schema}.flow_deps d
+                join {schema}.flow_steps s on s.workflow_id = d.workflow_id and s.step_index = d.dep_index
+                where d.workflow_id = flow and d.step_index = stored_index
+            ), '') || '}',
+            coalesce(f.max_attempts::text, 'the flow''s'),
+            coalesce(f.base_delay_ms || ' ms', 'the flow''s'),
+            coalesce(f.timeout_ms || ' ms', 'the flow''s'),
+            f.start_delay_ms::text,
+            coalesce({schema}.json_words(f.required_input_pattern::text), 'none'),
+            coalesce({schema}.json_words(f.forbidden_input_pattern::text), 'none'),
+            f.when_unmet, f.when_exhausted
+        ],
+        array[
+            flow_step_difference.step_type,
+            '{' || coalesce((
+                select string_agg(u.dep, ',' order by u.dep)
+                from (select distinct u collate "C" as dep from unnest(deps) u) u
+            ), '') || '}',
+            coalesce(flow_step_difference.max_attempts::text, 'the flow''s'),
+            coalesce(flow_step_difference.base_delay_ms || ' ms', 'the flow''s'),
+            coalesce(flow_step_difference.timeout_ms || ' ms', 'the flow''s'),
+            coalesce(flow_step_difference.start_delay_ms, 0)::text,
+            coalesce({schema}.json_words(flow_step_difference.required_input_pattern), 'none'),
+            coalesce({schema}.json_words(flow_step_difference.forbidden_input_pattern), 'none'),
+            flow_step_difference.when_unmet, flow_step_difference.when_exhausted
+        ]
+    ) with ordinality as n (name, stored, given, place)
+    where f.workflow_id = flow and f.step_index = stored_index and n.stored <> n.given
+$$;
+comment on function {schema}.flow_step_difference is
+    'Internal: in words, what makes a step another one than the stored one of that index.';
+
+-- Adding a step again changes nothing. Runs that have started keep the steps they have.
+create or replace function {schema}.add_step(
+    flow_slug               text,
+    step_slug               text,
+    deps_slugs              text[] default '{}',
+    max_attempts            integer default null,
+    base_delay              numeric default null,
+    timeout                 numeric default null,
+    start_delay             numeric default null,
+    step_type               text default 'single',
+    required_input_pattern  text default null,
+    forbidden_input_pattern text default null,
+    when_unmet              text default 'skip',
+    when_exhausted          text default 'fail',
+    deps                    text[] default null
+) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    flow        bigint := {schema}.flow_id(flow_slug);
+    whose       text := format('step ''%s'' of flow ''%s''', add_step.step_slug, flow_slug);
+    wanted      text[] := array(
+        select distinct coalesce(u, '') from unnest(coalesce(add_step.deps, deps_slugs, '{}')) u);
+    required    json;
+    forbidden   json;
+    base_ms     bigint;
+    limit_ms    bigint;
+    start_ms    bigint;
+    dep_indexes integer[];
+    found_index integer;
+    difference  text;
+    unknown     text;
+begin
+    perform {schema}.check_slug('step', add_step.step_slug);
+    perform {schema}.check_attempts(whose, add_step.max_attempts);
+    base_ms := {schema}.seconds_to_ms(whose || ': base_delay', base_delay);
+    limit_ms := {schema}.seconds_to_ms(whose || ': timeout', timeout);
+    start_ms := coalesce({schema}.seconds_to_ms(whose || ': start_delay', start_delay), 0);
+    required := {schema}.check_pattern(whose, 'required_input_pattern', add_step.required_input_pattern);
+    forbidden := {schema}.check_pattern(whose, 'forbidden_input_pattern', add_step.forbidden_input_pattern);
+    perform {schema}.check_step_words(whose, add_step.step_type, add_step.when_unmet, add_step.when_exhausted);
+    if add_step.step_slug = any(wanted) then
+        raise exception '% cannot depend on itself', whose using errcode = 'PW003';
+    elsif add_step.step_type = 'map' and cardinality(wanted) > 1 then
+        raise exception '% is a map: it takes its elements from one dependency at most', whose
+            using errcode = 'PW003';
+    end if;
+
+    for turn in 1..2 loop
+        select f.step_index into found_index
+        from {schema}.flow_steps f where f.workflow_id = flow and f.step_slug = add_step.step_slug;
+        if found_index is not null then
+            difference := {schema}.flow_step_difference(
+                flow, found_index, add_step.step_type, wanted, add_step.max_attempts, base_ms, limit_ms,
+                start_ms, add_step.required_input_pattern, add_step.forbidden_input_pattern,
+                add_step.when_unmet, add_step.when_exhausted);
+            if difference <> '' then
+                raise exception '% is there and differs: %; a new name is a new version', whose, difference
+                    using errcode = 'PW017';
+            end if;
+            return;
+        end if;
+        -- Starts hold it shared: a run has all of the steps that its flow had at one moment.
+        perform pg_advisory_xact_lock({schema}.queue_lock_key(flow)) where turn = 1;
+    end loop;
+
+    select array_agg(f.step_index), min(u.dep) filter (where f.step_index is null)
+    into dep_indexes, unknown
+    from unnest(wanted) as u (dep)
+    left join {schema}.flow_steps f on f.workflow_id = flow and f.step_slug = u.dep;
+    if unknown is not null then
+        raise exception '% depends on ''%'', which the flow does not have: add that first', whose, unknown
+            using errcode = 'PW003';
+    end if;
+    insert into {schema}.flow_steps
+        (workflow_id, step_index, step_slug, step_type, deps_count, max_attempts, base_delay_ms, timeout_ms,
+         start_delay_ms, required_input_pattern, forbidden_input_pattern, when_unmet, when_exhausted,
+         created_at)
+    select flow, coalesce(max(f.step_index) + 1, 0), add_step.step_slug, add_step.step_type,
+           cardinality(wanted), add_step.max_attempts, base_ms, limit_ms, start_ms, required, forbidden,
+           add_step.when_unmet, add_step.when_exhausted, {schema}.clock()
+    from {schema}.flow_steps f where f.workflow_id = flow
+    returning step_index into found_index;
+    insert into {schema}.flow_deps (workflow_id, step_index, dep_index)
+    select flow, found_index, u from unnest(dep_indexes) u;
+end
+$$;
+comment on function {schema}.add_step is
+    'Adds a step to a flow; its dependencies must be there. The same step again changes nothing, another one is refused.';
+
+create or replace function {schema}.check_step_words(
+    whose text, step_type text, when_unmet text, when_exhausted text
+) returns void
+language plpgsql immutable
+as $$
+begin
+    if step_type is null or step_type not in ('single', 'map') then
+        raise exception '%: unknown step_type ''%'': single or map', whose, step_type using errcode = 'PW003';
+    elsif when_unmet is null or when_unmet not in ('skip', 'skip-cascade', 'fail') then
+        raise exception '%: unknown when_unmet ''%'': skip, skip-cascade or fail', whose, when_unmet
+            using errcode = 'PW003';
+    elsif when_exhausted is null or when_exhausted not in ('fail', 'skip', 'skip-cascade') then
+        raise exception '%: unknown when_exhausted ''%'': fail, skip or skip-cascade', whose, when_exhausted
+            using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.check_step_words is 'Internal: refuses unknown words among a step''s options.';
+
+create or replace function {schema}.delete_flow_and_data(flow_slug text, force boolean default false)
+returns void
+language plpgsql
+as $$
+declare
+    id   bigint := {schema}.flow_id(flow_slug);
+    live bigint[];
+begin
+    -- In the order of delete_workflow.
+    perform from {schema}.workflows w where w.workflow_id = id for update;
+    perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
+    live := array(
+        select r.run_id from {schema}.runs r where r.workflow_id = id and r.completed_at is null
+        order by r.run_id
+    );
+    if cardinality(live) > 0 and not force then
+        raise exception 'flow ''%'' has % live runs: cancel them, let them end, or force it',
+            flow_slug, cardinality(live) using errcode = 'PW008';
+    end if;
+    for i in 1..cardinality(live) loop
+        -- One may have ended while we waited for it.
+        if ({schema}.lock_run(live[i])).status not in ('SUCCESS', 'ERROR', 'CANCELLED') then
+            perform {schema}.cancel(live[i], 'its flow was deleted');
+        end if;
+    end loop;
+    perform {schema}.delete_workflow(flow_slug);
+end
+$$;
+comment on function {schema}.delete_flow_and_data is
+    'Deletes a flow with its queue and all its runs; refused while live runs are there, unless forced.';

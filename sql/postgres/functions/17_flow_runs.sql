@@ -1,0 +1,255 @@
+-- Runs of flows: how people start them, look at them, and act on them.
+
+create or replace function {schema}.is_flow_run(run_id bigint) returns boolean
+language sql stable
+as $$
+    select exists (
+        select from {schema}.runs r where r.run_id = is_flow_run.run_id and r.remaining_steps is not null
+    )
+$$;
+comment on function {schema}.is_flow_run is 'Internal: whether a run is a flow''s.';
+
+-- Runs of flows, as start_flow returns them.
+create or replace view {schema}.flow_runs as
+select r.run_id, q.name as flow_slug, r.status, r.input::json as input, r.output::json as output,
+       r.remaining_steps
+from {schema}.runs r join {schema}.queues q on q.queue_id = r.workflow_id
+where r.remaining_steps is not null;
+
+-- Steps of flows, with the time of each thing that can become of them.
+create or replace view {schema}.step_states as
+select q.name as flow_slug, s.run_id, s.step_id as step_slug, s.position as step_index, s.status,
+       s.remaining_deps, s.initial_tasks, s.remaining_tasks, r.created_at, s.started_at,
+       case when s.status = 'SUCCESS' then s.completed_at end as completed_at,
+       case when s.status = 'ERROR' then s.completed_at end as failed_at,
+       case when s.status = 'SKIPPED' then s.completed_at end as skipped_at,
+       case when s.status = 'CANCELLED' then s.completed_at end as cancelled_at,
+       s.skip_reason, s.error::json as error, s.output::json as output
+from {schema}.steps s
+join {schema}.runs r on r.run_id = s.run_id
+join {schema}.queues q on q.queue_id = r.workflow_id
+where r.remaining_steps is not null;
+
+create or replace view {schema}.task_states as
+select q.name as flow_slug, t.run_id, f.step_slug, t.step_index, t.task_index, t.message_id as msg_id, t.status,
+       t.attempts, t.delivery, t.worker_id, t.queued_at, t.started_at,
+       case when t.status = 'SUCCESS' then t.completed_at end as completed_at,
+       case when t.status = 'ERROR' then t.completed_at end as failed_at,
+       case when t.status = 'SKIPPED' then t.completed_at end as skipped_at,
+       case when t.status = 'CANCELLED' then t.completed_at end as cancelled_at,
+       t.error as error_message, t.input::json as input, t.output::json as output
+from {schema}.tasks t
+join {schema}.runs r on r.run_id = t.run_id
+join {schema}.queues q on q.queue_id = r.workflow_id
+join {schema}.flow_steps f on f.workflow_id = r.workflow_id and f.step_index = t.step_index;
+
+create or replace function {schema}.list_tasks(run_id bigint) returns setof {schema}.task_states
+language sql stable
+as $$
+    select t.* from {schema}.task_states t where t.run_id = list_tasks.run_id
+    order by t.step_index, t.task_index
+$$;
+comment on function {schema}.list_tasks is 'The tasks of a flow''s run, of its steps in order; ended ones too.';
+
+-- All or nothing. Arrays are aligned, as in trigger_batch().
+create or replace function {schema}.start_flows(
+    flow_slugs       text[],
+    inputs           json[],
+    priorities       integer[] default null,
+    delays_ms        bigint[] default null,
+    ats              timestamptz[] default null,
+    idempotency_keys text[] default null,
+    max_attempts     integer[] default null,
+    parent_run_ids   bigint[] default null,
+    tag_places       integer[] default null,
+    tags             text[] default null
+) returns setof {schema}.flow_runs
+language plpgsql
+as $$
+declare
+    made bigint[];
+begin
+    perform {schema}.flow_id(u.slug) from (select distinct unnest(flow_slugs) as slug) u;
+    made := ({schema}.trigger_batch(
+        flow_slugs,
+        array(select coalesce(u.input::text, 'null')
+              from unnest(flow_slugs, inputs) with ordinality as u (slug, input, place) order by u.place),
+        priorities, delays_ms, ats, idempotency_keys, max_attempts, parent_run_ids, tag_places, tags
+    )).run_ids;
+    return query
+    select f.* from unnest(made) with ordinality as u (id, place) join {schema}.flow_runs f on f.run_id = u.id
+    order by u.place;
+end
+$$;
+comment on function {schema}.start_flows is 'Starts runs of flows, all or nothing; returns them in order.';
+
+create or replace function {schema}.start_flow(
+    flow_slug       text,
+    input           json default 'null',
+    priority        integer default 0,
+    delay_ms        bigint default 0,
+    at              timestamptz default null,
+    idempotency_key text default null,
+    max_attempts    integer default null,
+    parent_run_id   bigint default null,
+    tags            text[] default '{}'
+) returns setof {schema}.flow_runs
+language sql
+as $$
+    select * from {schema}.start_flows(
+        array[flow_slug], array[input], array[priority], array[delay_ms], array[at], array[idempotency_key],
+        array[max_attempts], array[parent_run_id], array_fill(1, array[cardinality(tags)]), tags
+    )
+$$;
+comment on function {schema}.start_flow is
+    'Starts a run of a flow and returns it, or the run that has the idempotency key already.';
+
+-- wake() for a flow's run: what waits for its time can be claimed from now on. Tasks that wait for runs do
+-- not: they are RUNNING.
+create or replace function {schema}.make_tasks_visible(run_id bigint, workflow_id bigint, at timestamptz)
+returns boolean
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+    update {schema}.messages m
+    set state = case when m.strikes > 0 then 'waiting' else 'ready' end,
+        visible_at = least(m.visible_at, make_tasks_visible.at)
+    where m.message_id = any(array(
+              select t.message_id from {schema}.tasks t
+              where t.run_id = make_tasks_visible.run_id and t.status = 'QUEUED'
+          ))
+      and m.state || '' = 'waiting';
+    if found then
+        perform pg_notify('pawl_{schema_name}', make_tasks_visible.workflow_id::text);
+        return true;
+    end if;
+    return false;
+end
+$$;
+comment on function {schema}.make_tasks_visible is 'Internal: lets waiting tasks of a flow''s run be taken up now.';
+
+-- copy_run() for a flow's run: finished steps are taken over with their tasks; the others run anew.
+create or replace function {schema}.copy_flow_run(
+    origin bigint, workflow_id bigint, forked_at text, before_position integer, at timestamptz
+) returns bigint
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+    made    bigint := nextval('{schema}.messages_message_id_seq');
+    ready   record;
+    special record;
+begin
+    insert into {schema}.runs
+        (run_id, workflow_id, status, priority, max_attempts, parent_run_id, origin_run_id, forked_at,
+         created_at, updated_at, input, remaining_steps)
+    select made, r.workflow_id, 'QUEUED', r.priority, r.max_attempts, r.parent_run_id, r.run_id,
+           copy_flow_run.forked_at, copy_flow_run.at, copy_flow_run.at, r.input, (
+               select count(*) from {schema}.steps s
+               where s.run_id = origin and not (s.status in ('SUCCESS', 'SKIPPED')
+                                                and s.position < coalesce(before_position, s.position + 1))
+           )
+    from {schema}.runs r where r.run_id = origin;
+    insert into {schema}.run_tags (tag, run_id)
+    select t.tag, made from {schema}.run_tags t where t.run_id = origin;
+    insert into {schema}.steps
+        (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, output,
+         error, remaining_deps, initial_tasks, remaining_tasks, skip_reason)
+    select made, s.step_id, s.position, s.status, s.attempt, 0, s.worker_id, s.started_at, s.completed_at,
+           s.output, s.error, s.remaining_deps, s.initial_tasks, s.remaining_tasks, s.skip_reason
+    from {schema}.steps s
+    where s.run_id = origin and s.status in ('SUCCESS', 'SKIPPED')
+      and s.position < coalesce(before_position, s.position + 1);
+    insert into {schema}.tasks
+        (run_id, step_index, task_index, message_id, status, attempts, worker_id, queued_at, started_at,
+         completed_at, input, output, error)
+    select made, t.step_index, t.task_index, t.message_id, t.status, t.attempts, t.worker_id, t.queued_at,
+           t.started_at, t.completed_at, t.input, t.output, t.error
+    from {schema}.steps s
+    join {schema}.tasks t on t.run_id = origin and t.step_index = s.position
+    where s.run_id = made;
+    insert into {schema}.steps (run_id, step_id, position, status, attempt, delivery, remaining_deps)
+    select made, s.step_id, s.position, 'PENDING', 0, 0, (
+               select count(*)
+               from {schema}.flow_deps d
+               join {schema}.flow_steps f on f.workflow_id = d.workflow_id and f.step_index = d.dep_index
+               where d.workflow_id = copy_flow_run.workflow_id and d.step_index = s.position
+                 and not exists (
+                     select from {schema}.steps o where o.run_id = made and o.step_id = f.step_slug
+                 )
+           )
+    from {schema}.steps s
+    where s.run_id = origin and not exists (
+        select from {schema}.steps o where o.run_id = made and o.step_id = s.step_id
+    );
+
+    select array_agg(made) as runs, array_agg(copy_flow_run.workflow_id) as workflows,
+           array_agg(r.priority) as priorities, array_agg(s.position order by s.position) as indexes
+    into ready
+    from {schema}.steps s join {schema}.runs r on r.run_id = s.run_id
+    where s.run_id = made and s.status = 'PENDING' and s.remaining_deps = 0;
+    if ready.runs is not null then
+        select * into special
+        from {schema}.flow_start_special(ready.runs, ready.workflows, ready.priorities, ready.indexes, null, at);
+        perform {schema}.flow_after_special(special, at);
+    end if;
+    perform pg_notify('pawl_{schema_name}', copy_flow_run.workflow_id::text);
+    return made;
+end
+$$;
+comment on function {schema}.copy_flow_run is 'Internal: a new run of a flow that takes finished steps over.';
+
+-- fail_unhandled() for a flow: runs of which nothing has been started yet.
+create or replace function {schema}.fail_unhandled_flow(
+    flow bigint, flow_slug text, most integer, at timestamptz
+) returns bigint[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    candidates bigint[];
+    blocked    bigint[];
+begin
+    candidates := array(
+        select m.run_id from {schema}.messages m
+        where m.queue_id = flow and m.state = 'ready' and m.delivery = 0
+        order by -m.priority, m.message_id limit most
+    );
+    candidates := candidates || array(
+        select m.run_id from {schema}.messages m
+        where m.queue_id = flow and m.state <> 'ready' and m.visible_at <= fail_unhandled_flow.at
+          and m.delivery = 0
+        order by m.visible_at limit most
+    );
+    candidates := array(
+        select r.run_id
+        from (select distinct u as id from unnest(candidates) u order by u limit most) u
+        cross join lateral (
+            select r.run_id from {schema}.runs r
+            where r.run_id = u.id and r.status = 'QUEUED'
+            for update skip locked
+        ) r
+    );
+    if cardinality(candidates) = 0 then
+        return candidates;
+    end if;
+    blocked := {schema}.lock_siblings(
+        array_fill('fail'::text, array[cardinality(candidates)]), candidates, null, false);
+    candidates := array(select u from unnest(candidates) u where u <> all(blocked));
+    if cardinality(candidates) > 0 then
+        perform {schema}.flow_end_as_error(
+            candidates,
+            array_fill(format('{"type":"no_handler_registered","message":%s}',
+                              to_json(format('no live worker has a handler for workflow ''%s''', flow_slug))),
+                       array[cardinality(candidates)]),
+            'no_handler_registered', at);
+        perform {schema}.take_waiters(candidates, true);
+    end if;
+    return candidates;
+end
+$$;
+comment on function {schema}.fail_unhandled_flow is 'Internal: fails runs of a flow that nobody has handlers for.';

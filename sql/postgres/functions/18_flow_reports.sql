@@ -1,0 +1,143 @@
+-- Reports about tasks. As in 04_settle.sql: aligned arrays, no waiting, never raised for data, one outcome
+-- per item; complete_task and fail_task are for people and other languages, and wait for locks.
+
+-- SUCCESS for tasks whose runs are locked and whose messages are gone; items with a null tid are left out.
+create or replace function {schema}.complete_held_tasks(
+    tids tid[], run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
+    task_indexes integer[], outputs text[], at timestamptz,
+    out ended bigint[], out queues bigint[]
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    done record;
+    next record;
+begin
+    update {schema}.tasks t
+    set status = 'SUCCESS', output = n.output, completed_at = complete_held_tasks.at
+    from unnest(tids, run_ids, step_indexes, task_indexes, outputs)
+        as n (tid, run_id, step_index, task_index, output)
+    where t.run_id = any(array[n.run_id]) and t.step_index = n.step_index and t.task_index = n.task_index
+      and n.tid is not null;
+
+    with counted as (
+        update {schema}.steps s
+        set remaining_tasks = s.remaining_tasks - n.done,
+            status = case when s.remaining_tasks = n.done then 'SUCCESS' else s.status end,
+            completed_at = case when s.remaining_tasks = n.done then complete_held_tasks.at end,
+            output = n.output
+        from (
+            select n.run_id, n.workflow_id, n.priority, n.step_index, f.step_slug, f.is_map,
+                   count(*)::integer as done, min(case when not f.is_map then n.output end) as output
+            from unnest(tids, run_ids, workflow_ids, priorities, step_indexes, outputs)
+                as n (tid, run_id, workflow_id, priority, step_index, output)
+            cross join lateral (
+                select f.step_slug, f.step_type = 'map' as is_map from {schema}.flow_steps f
+                where f.workflow_id = n.workflow_id and f.step_index = n.step_index
+                offset 0
+            ) f
+            where n.tid is not null
+            group by n.run_id, n.workflow_id, n.priority, n.step_index, f.step_slug, f.is_map
+        ) n
+        where s.run_id = any(array[n.run_id]) and s.step_id = n.step_slug
+        returning s.run_id, n.workflow_id, n.priority, n.step_index, n.step_slug, n.is_map, s.remaining_tasks
+    )
+    select array_agg(c.run_id) as runs, array_agg(c.workflow_id) as workflows,
+           array_agg(c.priority) as priorities, array_agg(c.step_index) as indexes,
+           array_agg(c.run_id) filter (where c.is_map) as map_runs,
+           array_agg(c.step_slug) filter (where c.is_map) as map_slugs,
+           array_agg(c.step_index) filter (where c.is_map) as map_indexes
+    into done
+    from counted c where c.remaining_tasks = 0;
+    if done.runs is null then
+        return;
+    end if;
+    if done.map_runs is not null then
+        update {schema}.steps s
+        set output = (
+            select '[' || string_agg(t.output, ',' order by t.task_index) || ']'
+            from {schema}.tasks t where t.run_id = n.run_id and t.step_index = n.step_index
+        )
+        from unnest(done.map_runs, done.map_slugs, done.map_indexes) as n (run_id, slug, step_index)
+        where s.run_id = any(array[n.run_id]) and s.step_id = n.slug;
+    end if;
+    select * into next
+    from {schema}.flow_go_on(done.runs, done.workflows, done.priorities, done.indexes, done.runs, true, at);
+    ended := next.ended || next.failed;
+    if next.started then
+        queues := array(select distinct u from unnest(done.workflows) u);
+    end if;
+end
+$$;
+comment on function {schema}.complete_held_tasks is 'Internal: records the success of tasks in hand, and what follows from it.';
+
+-- The batch form. To whom waits it sends a NOTIFY (`wake`), or returns what to send after the commit.
+create or replace function {schema}.complete_tasks(
+    message_ids  bigint[],
+    deliveries   integer[],
+    run_ids      bigint[],
+    step_slugs   text[],
+    task_indexes integer[],
+    outputs      text[],
+    repeated     boolean default false,
+    wake         boolean default true,
+    out outcomes text[], out awaited bigint[], out ended bigint[], out queues bigint[]
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+declare
+    now_at timestamptz := {schema}.clock();
+    held   record;
+    result record;
+begin
+    select * into held from {schema}.lock_task_leases(message_ids, deliveries, run_ids);
+    delete from {schema}.messages m where m.ctid = any(held.tids);
+    select * into result
+    from {schema}.complete_held_tasks(
+        held.tids, run_ids, held.workflows, held.priorities, held.step_indexes, held.task_indexes, outputs,
+        now_at);
+    ended := result.ended;
+    queues := result.queues;
+    awaited := {schema}.tell_of_flows(ended, queues, wake);
+    outcomes := array_fill('done'::text, array[cardinality(message_ids)]);
+    if not held.complete then
+        outcomes := {schema}.task_outcomes(
+            array(select case when u.tid is not null then 'done' end
+                  from unnest(message_ids, held.tids) with ordinality as u (id, tid, place) order by u.place),
+            message_ids, deliveries, run_ids, step_slugs, task_indexes, array['SUCCESS'], repeated);
+    end if;
+end
+$$;
+comment on function {schema}.complete_tasks is
+    'Completes tasks in hand, by message and delivery; what depends on them starts. One outcome each.';
+
+create or replace function {schema}.complete_task(
+    run_id bigint, step_slug text, task_index integer, output json, delivery integer default null
+) returns text
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    task   record;
+begin
+    select * into task from {schema}.lock_task(run_id, step_slug, task_index, delivery);
+    if task.outcome is not null then
+        return task.outcome;
+    end if;
+    perform {schema}.drop_call(run_id, step_slug, task_index, now_at);
+    delete from {schema}.messages m where m.message_id = task.message_id;
+    perform {schema}.tell_of_flows(c.ended, c.queues, true)
+    from {schema}.complete_held_tasks(
+        array['(0,1)'::tid], array[run_id], array[task.workflow_id], array[task.priority],
+        array[task.step_index], array[task_index], array[coalesce(output::text, 'null')], now_at) c;
+    return 'done';
+end
+$$;
+comment on function {schema}.complete_task is
+    'Completes a running task; with its last task the step, whose dependents start. Returns done, or why nothing changed.';

@@ -1,0 +1,162 @@
+-- How a run comes to be waited for: by a step of a code-first run, or by a task. See 19_calls.sql.
+
+-- Makes the runs that are called; null where the caller's lease does not hold. Each is made once: they have
+-- idempotency keys. queues: where somebody is to be woken.
+create or replace function {schema}.trigger_called(
+    tids tid[], complete boolean, workflows text[], inputs text[], priorities integer[], delays_ms bigint[],
+    ats timestamptz[], idempotency_keys text[], max_attempts integer[], parent_run_ids bigint[],
+    tag_places integer[], tags text[], wake boolean,
+    out children bigint[], out queues bigint[]
+)
+language plpgsql
+as $$
+#variable_conflict use_variable
+declare
+    made record;
+begin
+    if complete then
+        select t.run_ids, t.workflow_ids into children, queues
+        from {schema}.trigger_batch(
+            workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts, parent_run_ids,
+            tag_places, tags, wake) t;
+        return;
+    end if;
+    for i in 1..cardinality(tids) loop
+        children[i] := null;
+        continue when tids[i] is null;
+        select * into made
+        from {schema}.trigger_batch(
+            workflows[i:i], inputs[i:i], priorities[i:i], delays_ms[i:i], ats[i:i], idempotency_keys[i:i],
+            max_attempts[i:i], parent_run_ids[i:i],
+            array(select 1 from unnest(tag_places) p where p = i),
+            array(select t.tag from unnest(tag_places, tags) as t (place, tag) where t.place = i), wake);
+        children[i] := made.run_ids[1];
+        queues := queues || made.workflow_ids;
+    end loop;
+end
+$$;
+comment on function {schema}.trigger_called is 'Internal: makes the runs that steps and tasks wait for.';
+
+-- suspend_runs() for runs that wait at a step for the end of another run, which is made here.
+create or replace function {schema}.call_runs(
+    run_ids           bigint[],
+    deliveries        integer[],
+    attempts          integer[],
+    step_ids          text[],
+    positions         integer[],
+    step_attempts     integer[],
+    inputs            text[],
+    elapsed_us        bigint[],
+    event_kinds       text[],
+    event_data        text[],
+    workflows         text[],
+    child_inputs      text[],
+    priorities        integer[] default null,
+    delays_ms         bigint[] default null,
+    ats               timestamptz[] default null,
+    idempotency_keys  text[] default null,
+    max_attempts      integer[] default null,
+    parent_run_ids    bigint[] default null,
+    tag_places        integer[] default null,
+    tags              text[] default null,
+    repeated          boolean default false,
+    wake              boolean default true,
+    out outcomes text[], out queues bigint[]
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+declare
+    now_at   timestamptz := {schema}.clock();
+    forever  constant bigint := 100 * 365.25 * 86400000;
+    held     record;
+    made     record;
+begin
+    select * into held from {schema}.lock_runs(run_ids, deliveries);
+    select * into made
+    from {schema}.trigger_called(
+        held.tids, held.complete, workflows, child_inputs, priorities, delays_ms, ats, idempotency_keys,
+        max_attempts, parent_run_ids, tag_places, tags, wake);
+    queues := made.queues;
+    insert into {schema}.calls (run_id, caller_run_id, caller_step)
+    select u.child, u.run_id, u.step_id
+    from unnest(made.children, run_ids, step_ids) as u (child, run_id, step_id)
+    where u.child is not null
+    on conflict do nothing;
+    outcomes := {schema}.suspend_runs(
+        run_ids, deliveries, array_fill('PAUSED'::text, array[cardinality(run_ids)]),
+        array_fill(forever, array[cardinality(run_ids)]), null, attempts, null, step_ids, positions,
+        array_fill('PAUSED'::text, array[cardinality(run_ids)]), step_attempts, inputs,
+        pause_messages => array(
+            select format('waits for a run of workflow ''%s''', u.workflow)
+            from unnest(made.children, workflows) with ordinality as u (child, workflow, place) order by u.place),
+        elapsed_us => elapsed_us, event_kinds => event_kinds, event_data => event_data, repeated => repeated);
+    perform {schema}.end_calls(array_agg(r.run_id), now_at)
+    from {schema}.runs r
+    where r.run_id = any(made.children) and r.status in ('SUCCESS', 'ERROR', 'CANCELLED')
+    having count(*) > 0;
+end
+$$;
+comment on function {schema}.call_runs is
+    'Makes runs, and lets runs in hand wait for their ends, each at a step. One outcome each.';
+
+-- Tasks in hand whose work are runs, which are made here: they wait, and end as these do.
+create or replace function {schema}.delegate_tasks(
+    message_ids       bigint[],
+    deliveries        integer[],
+    run_ids           bigint[],
+    step_slugs        text[],
+    task_indexes      integer[],
+    workflows         text[],
+    inputs            text[],
+    priorities        integer[] default null,
+    delays_ms         bigint[] default null,
+    ats               timestamptz[] default null,
+    idempotency_keys  text[] default null,
+    max_attempts      integer[] default null,
+    parent_run_ids    bigint[] default null,
+    tag_places        integer[] default null,
+    tags              text[] default null,
+    repeated          boolean default false,
+    wake              boolean default true,
+    out outcomes text[], out queues bigint[]
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+declare
+    now_at   timestamptz := {schema}.clock();
+    held     record;
+    made     record;
+begin
+    select * into held from {schema}.lock_task_leases(message_ids, deliveries, run_ids);
+    select * into made
+    from {schema}.trigger_called(
+        held.tids, held.complete, workflows, inputs, priorities, delays_ms, ats, idempotency_keys,
+        max_attempts, parent_run_ids, tag_places, tags, wake);
+    queues := made.queues;
+    insert into {schema}.calls (run_id, caller_run_id, caller_step, caller_task)
+    select u.child, u.run_id, u.step_slug, u.task_index
+    from unnest(made.children, run_ids, step_slugs, task_indexes) as u (child, run_id, step_slug, task_index)
+    where u.child is not null
+    on conflict do nothing;
+    update {schema}.messages m
+    set state = 'waiting', visible_at = now_at + interval '100 years', strikes = 0, worker_id = null
+    where m.ctid = any(held.tids);
+    outcomes := {schema}.task_outcomes(
+        array(select case when u.tid is not null then 'done' end
+              from unnest(message_ids, held.tids) with ordinality as u (id, tid, place) order by u.place),
+        message_ids, deliveries, run_ids, step_slugs, task_indexes,
+        array['RUNNING', 'SUCCESS', 'ERROR', 'QUEUED'], repeated);
+    perform {schema}.end_calls(array_agg(r.run_id), now_at)
+    from {schema}.runs r
+    where r.run_id = any(made.children) and r.status in ('SUCCESS', 'ERROR', 'CANCELLED')
+    having count(*) > 0;
+end
+$$;
+comment on function {schema}.delegate_tasks is
+    'Makes runs that do the work of tasks in hand; a task ends as its run does. One outcome each.';

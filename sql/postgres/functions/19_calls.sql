@@ -1,0 +1,295 @@
+-- Runs that wait for runs: a step of a code-first run (ctx.call), or a task whose work is a run. Who ends the
+-- run that is waited for gives the waiting one its result, in the same transaction.
+--
+-- Where nobody waits for anything each of these costs one look at an empty table. Locks go from the
+-- waiting run down to the one it waits for; batches of workers take those above with `skip locked`.
+
+-- Those of the runs whose callers, and theirs, could be locked.
+create or replace function {schema}.lock_callers(run_ids bigint[]) returns bigint[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    kept     bigint[] := run_ids;
+    roots    bigint[] := run_ids;
+    currents bigint[] := run_ids;
+    callers  record;
+begin
+    loop
+        select array_agg(u.root) as roots, array_agg(c.caller_run_id) as ids,
+               array_agg(c.caller_task is not null) as tasks
+        into callers
+        from unnest(roots, currents) as u (root, run_id)
+        cross join lateral (
+            select c.caller_run_id, c.caller_task from {schema}.calls c where c.run_id = u.run_id offset 0
+        ) c;
+        exit when callers.ids is null;
+        kept := array(
+            select k from unnest(kept) k
+            except
+            select u.root
+            from unnest(callers.roots, callers.ids, callers.tasks) as u (root, id, is_task)
+            left join lateral (
+                select true as held from {schema}.messages m where m.message_id = u.id for update skip locked
+            ) m on not u.is_task
+            left join lateral (
+                select true as held from {schema}.runs r where r.run_id = u.id for update skip locked
+            ) r on u.is_task
+            where m.held is null and r.held is null
+              and case when u.is_task then exists (select from {schema}.runs r where r.run_id = u.id)
+                       else exists (select from {schema}.messages m where m.message_id = u.id) end
+        );
+        select array_agg(u.root), array_agg(u.id) into roots, currents
+        from unnest(callers.roots, callers.ids, callers.tasks) as u (root, id, is_task) where u.is_task;
+        exit when roots is null;
+    end loop;
+    return kept;
+end
+$$;
+comment on function {schema}.lock_callers is 'Internal: locks those who wait for runs, as far as nobody else has them.';
+
+-- For finish_runs(): a null instead of the tid of a run whose caller is locked.
+create or replace function {schema}.unless_caller_busy(run_ids bigint[], tids tid[]) returns tid[]
+language plpgsql
+as $$
+declare
+    kept bigint[] := {schema}.lock_callers(run_ids);
+begin
+    return array(
+        select case when u.run_id = any(kept) then u.tid end
+        from unnest(run_ids, tids) with ordinality as u (run_id, tid, place) order by u.place
+    );
+end
+$$;
+comment on function {schema}.unless_caller_busy is 'Internal: leaves out runs whose callers somebody has locked.';
+
+-- By hand: waits for the locks of all that wait for the run, from the top down.
+create or replace function {schema}.wait_for_callers(run_id bigint) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+    caller record;
+begin
+    if not exists (select from {schema}.calls) then
+        return;
+    end if;
+    for caller in
+        with recursive chain (id, is_task, depth) as (
+            select c.caller_run_id, c.caller_task is not null, 1
+            from {schema}.calls c where c.run_id = wait_for_callers.run_id
+            union all
+            select c.caller_run_id, c.caller_task is not null, h.depth + 1
+            from chain h join {schema}.calls c on c.run_id = h.id where h.is_task
+        )
+        select h.id, h.is_task from chain h order by h.depth desc
+    loop
+        if caller.is_task then
+            perform from {schema}.runs r where r.run_id = caller.id for update;
+        else
+            perform from {schema}.messages m where m.message_id = caller.id for update;
+        end if;
+    end loop;
+end
+$$;
+comment on function {schema}.wait_for_callers is 'Internal: locks those who wait for a run.';
+
+-- These runs have ended: who waits for them gets the result.
+create or replace function {schema}.end_calls(run_ids bigint[], at timestamptz) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    calls record;
+begin
+    if not exists (select from {schema}.calls) then
+        return;
+    end if;
+    with gone as (
+        delete from {schema}.calls c where c.run_id = any(run_ids)
+        returning c.run_id, c.caller_run_id, c.caller_step, c.caller_task
+    )
+    select array_agg(g.caller_run_id) filter (where g.caller_task is null) as callers,
+           array_agg(g.caller_step) filter (where g.caller_task is null) as steps,
+           array_agg(e.output) filter (where g.caller_task is null) as outputs,
+           array_agg(e.message) filter (where g.caller_task is null) as messages,
+           array_agg(g.caller_run_id) filter (where g.caller_task is not null) as task_callers,
+           array_agg(g.caller_step) filter (where g.caller_task is not null) as task_steps,
+           array_agg(g.caller_task) filter (where g.caller_task is not null) as task_indexes,
+           array_agg(e.output) filter (where g.caller_task is not null) as task_outputs,
+           array_agg(e.message) filter (where g.caller_task is not null) as task_messages
+    into calls
+    from gone g
+    cross join lateral (
+        select case when r.status = 'SUCCESS' then coalesce(r.output, 'null') end as output,
+               case when r.status <> 'SUCCESS' then format(
+                   'run %s of workflow ''%s'' ended as %s: %s', r.run_id, q.name, r.status,
+                   coalesce(r.error::json ->> 'message', '')) end as message
+        from {schema}.runs r join {schema}.queues q on q.queue_id = r.workflow_id
+        where r.run_id = g.run_id
+        offset 0
+    ) e;
+    if calls.callers is not null then
+        perform {schema}.end_step_calls(calls.callers, calls.steps, calls.outputs, calls.messages, at);
+    end if;
+    if calls.task_callers is not null then
+        perform {schema}.end_task_calls(
+            calls.task_callers, calls.task_steps, calls.task_indexes, calls.task_outputs, calls.task_messages,
+            at);
+    end if;
+end
+$$;
+comment on function {schema}.end_calls is 'Internal: gives those who wait for runs that have ended their results.';
+
+-- Steps of code-first runs: SUCCESS, or ERROR; their runs go on.
+create or replace function {schema}.end_step_calls(
+    callers bigint[], step_ids text[], outputs text[], messages text[], at timestamptz
+) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    update {schema}.steps s
+    set status = case when u.message is null then 'SUCCESS' else 'ERROR' end, output = u.output,
+        completed_at = end_step_calls.at,
+        error = case when u.message is not null then format(
+            '{"type":"call_failed","message":%s,"step":%s,"attempt":1}', to_json(u.message),
+            to_json(u.step_id)) end
+    from unnest(callers, step_ids, outputs, messages) as u (run_id, step_id, output, message)
+    where s.run_id = any(array[u.run_id]) and s.step_id = u.step_id
+      and s.status in ('PENDING', 'RUNNING', 'PAUSED');
+    perform {schema}.make_visible(r.run_id, r.workflow_id, at)
+    from unnest(callers) as u (id)
+    cross join lateral (
+        select r.run_id, r.workflow_id from {schema}.runs r where r.run_id = u.id offset 0
+    ) r;
+    update {schema}.runs r
+    set status = 'RUNNING', paused_at = null, updated_at = end_step_calls.at
+    where r.run_id = any(callers) and r.status = 'PAUSED';
+end
+$$;
+comment on function {schema}.end_step_calls is 'Internal: gives steps that wait for runs their results.';
+
+-- Tasks: completed, or failed as by a report.
+create or replace function {schema}.end_task_calls(
+    callers bigint[], step_slugs text[], task_indexes integer[], outputs text[], messages text[],
+    at timestamptz
+) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    n record;
+begin
+    select array_agg(t.message_id) as message_ids, array_agg(u.run_id) as runs,
+           array_agg(t.workflow_id) as workflows, array_agg(t.priority) as priorities,
+           array_agg(t.step_index) as indexes, array_agg(u.task_index) as tasks,
+           array_agg(u.output) as outputs, array_agg(u.message) as errors,
+           array_agg(case when u.message is null then '(0,1)'::tid end) as done,
+           array_agg(case when u.message is not null then t.message_id end) as failed
+    into n
+    from unnest(callers, step_slugs, end_task_calls.task_indexes, outputs, messages)
+        as u (run_id, step_slug, task_index, output, message)
+    cross join lateral (
+        select t.message_id, t.step_index, r.workflow_id, r.priority
+        from {schema}.steps s
+        join {schema}.tasks t on t.run_id = s.run_id and t.step_index = s.position
+        join {schema}.runs r on r.run_id = s.run_id
+        where s.run_id = u.run_id and s.step_id = u.step_slug and t.task_index = u.task_index
+          and t.status = 'RUNNING' and r.status in ('QUEUED', 'RUNNING')
+        offset 0
+    ) t;
+    if n.runs is null then  -- they have ended meanwhile
+        return;
+    end if;
+    delete from {schema}.messages m using unnest(n.message_ids, n.done) as u (id, done)
+    where m.message_id = any(array[u.id]) and u.done is not null;
+    perform {schema}.tell_of_flows(c.ended, c.queues, true)
+    from {schema}.complete_held_tasks(
+        n.done, n.runs, n.workflows, n.priorities, n.indexes, n.tasks, n.outputs, at) c;
+    if cardinality(array_remove(n.failed, null)) > 0 then
+        perform {schema}.tell_of_flows(f.ended, f.queues, true)
+        from {schema}.fail_held_tasks(
+            n.failed, n.runs, n.runs, n.indexes, n.tasks, n.errors, null, null, true, at) f;
+    end if;
+end
+$$;
+comment on function {schema}.end_task_calls is 'Internal: completes or fails tasks whose work were runs.';
+
+-- These runs have ended without success: what they wait for is cancelled.
+create or replace function {schema}.cancel_called(run_ids bigint[], at timestamptz) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+    call record;
+begin
+    if not exists (select from {schema}.calls) then
+        return;
+    end if;
+    for call in
+        select c.run_id, r.run_id as caller, r.status
+        from {schema}.calls c join {schema}.runs r on r.run_id = c.caller_run_id
+        where c.caller_run_id = any(run_ids)
+        order by c.run_id
+    loop
+        -- Forgotten before it is cancelled: nobody wants to hear of its end.
+        delete from {schema}.calls c where c.run_id = call.run_id;
+        perform {schema}.cancel_child(
+            call.run_id, format('run %s, which waited for it, is %s', call.caller, call.status), at);
+    end loop;
+end
+$$;
+comment on function {schema}.cancel_called is 'Internal: cancels the runs that ended runs were waiting for.';
+
+create or replace function {schema}.cancel_child(run_id bigint, reason text, at timestamptz) returns void
+language plpgsql
+as $$
+declare
+    run record;
+begin
+    if not exists (select from {schema}.runs r
+                   where r.run_id = cancel_child.run_id
+                     and r.status not in ('SUCCESS', 'ERROR', 'CANCELLED')) then
+        return;
+    end if;
+    select * into run from {schema}.lock_run(run_id);
+    if run.status not in ('SUCCESS', 'ERROR', 'CANCELLED') then
+        perform {schema}.cancel_locked(run_id, reason, run.audited, run.delivery, at);
+        perform {schema}.tell_of_run(run_id);
+    end if;
+end
+$$;
+comment on function {schema}.cancel_child is 'Internal: cancels a run that nobody waits for any more.';
+
+-- A task that waits for a run gets its result by hand: the run is not needed any more.
+create or replace function {schema}.drop_call(run_id bigint, step_slug text, task_index integer, at timestamptz)
+returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+    called bigint;
+begin
+    if not exists (select from {schema}.calls) then
+        return;
+    end if;
+    delete from {schema}.calls c
+    where c.caller_run_id = drop_call.run_id and c.caller_step = drop_call.step_slug
+      and c.caller_task = drop_call.task_index
+    returning c.run_id into called;
+    if called is not null then
+        perform {schema}.cancel_child(
+            called, format('task %s of step ''%s'' of run %s does not wait for it any more', task_index, step_slug,
+                           run_id), at);
+    end if;
+end
+$$;
+comment on function {schema}.drop_call is 'Internal: cancels the run that a task waits for.';

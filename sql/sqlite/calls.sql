@@ -1,0 +1,34 @@
+-- Runs that somebody waits for. Who ends one tells its caller, in the same transaction.
+
+-- name: has_calls()
+select exists (select 1 from pawl_calls);
+
+-- name: insert_call(run_id, caller_run_id, caller_step, caller_task)
+insert or replace into pawl_calls (run_id, caller_run_id, caller_step, caller_task)
+values (@run_id, @caller_run_id, @caller_step, @caller_task);
+
+-- name: find_call(run_id)
+select caller_run_id, caller_step, caller_task from pawl_calls where run_id = @run_id;
+
+-- name: delete_call(run_id)
+delete from pawl_calls where run_id = @run_id;
+
+-- name: called_runs(caller_run_id)
+select run_id, caller_step, caller_task from pawl_calls where caller_run_id = @caller_run_id;
+
+-- How the run ended, for its caller.
+-- name: run_result(run_id)
+select r.status, r.output, r.error, q.name
+from pawl_runs r
+join pawl_queues q on q.queue_id = r.workflow_id
+where r.run_id = @run_id;
+
+-- name: end_called_step(run_id, step_id, status, output, error, now)
+update pawl_steps
+set status = @status, output = @output, error = @error, completed_at = @now
+where run_id = @run_id and step_id = @step_id and status in ('PENDING', 'RUNNING', 'PAUSED');
+
+-- name: delete_workflow_calls(workflow_id)
+delete from pawl_calls
+where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id)
+   or caller_run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);

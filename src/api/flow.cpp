@@ -1,0 +1,117 @@
+// What the store does with flows.
+#include "model/flow.h"
+
+#include <fmt/format.h>
+#include <pawl/flow.h>
+#include <pawl/store.h>
+
+#include "model/check.h"
+#include "model/check_run.h"
+#include "store/backend.h"
+#include "store/retry.h"
+
+namespace pawl {
+
+using store::retrying;
+
+namespace {
+
+void check_shape(const FlowShape& shape) {
+    model::check_flow_slug(shape.slug);
+    model::check_flow_options(shape.slug, shape.options);
+    for (std::size_t i = 0; i < shape.steps.size(); ++i) {
+        model::check_flow_step(shape.slug, shape.steps[i]);
+        model::check_flow_deps(shape.slug, shape.steps[i], std::span(shape.steps).first(i));
+    }
+}
+
+[[noreturn]] void no_such_flow(const std::string& slug) {
+    throw Error(
+        ErrorCode::flow_not_found, fmt::format("flow '{}' does not exist: create it first", slug)
+    );
+}
+
+}  // namespace
+
+Flow& Flow::create(const Store& store) {
+    // Dependencies may be steps that the store has already.
+    model::check_flow_slug(shape_.slug);
+    model::check_flow_options(shape_.slug, shape_.options);
+    for (const FlowStep& step : shape_.steps) model::check_flow_step(shape_.slug, step);
+    const auto backend = store.backend();
+    retrying(*backend, [&] { backend->create_flow_shape(shape_); });
+    return *this;
+}
+
+void Store::create_flow(const std::string& slug, const FlowOptions& options) const {
+    model::check_flow_slug(slug);
+    model::check_flow_options(slug, options);
+    retrying(*backend_, [&] { backend_->create_flow(slug, options); });
+}
+
+void Store::add_step(const std::string& flow, const FlowStep& step) const {
+    model::check_flow_slug(flow);
+    model::check_flow_step(flow, step);
+    retrying(*backend_, [&] { backend_->add_step(flow, step); });
+}
+
+FlowShape Store::get_flow_shape(const std::string& slug) const {
+    auto shape = retrying(*backend_, [&] { return backend_->flow_shape(slug); });
+    if (!shape) no_such_flow(slug);
+    return std::move(*shape);
+}
+
+EnsuredFlow Store::ensure_flow(const FlowShape& shape, EnsureMode mode) const {
+    check_shape(shape);
+    return backend_->ensure_flow(shape, mode);
+}
+
+void Store::delete_flow_and_data(const std::string& slug, DeleteMode mode) const {
+    retrying(*backend_, [&] { backend_->delete_flow(slug, mode); });
+}
+
+std::vector<TaskInfo> Store::tasks(RunId run) const {
+    auto tasks = retrying(*backend_, [&] { return backend_->tasks(run); });
+    if (tasks.empty()) (void)get_run(run);  // throws where there is none
+    return tasks;
+}
+
+std::vector<Task> Store::poll_for_tasks(const std::string& flow, int qty, Duration vt) const {
+    if (qty < 1 || qty > 10'000) throw Error(ErrorCode::invalid_argument, "qty must be 1 to 10000");
+    if (vt < 1ms) throw Error(ErrorCode::invalid_argument, "vt must be at least 1 ms");
+    store::ClaimRequest request;
+    request.work = store::Work::tasks;
+    request.max_messages = qty;
+    request.lease = vt;
+    store::Claim claim = retrying(*backend_, [&] {
+        if (!backend_->flow_shape(flow)) no_such_flow(flow);
+        request.queues = backend_->resolve_queues(std::span(&flow, 1));
+        return backend_->claim(request);
+    });
+    std::vector<Task> tasks;
+    for (std::size_t i = 0; i < claim.messages.size(); ++i) {
+        Message& message = claim.messages[i];
+        store::ClaimedTask& claimed = claim.tasks[i];
+        tasks.push_back(
+            {std::move(claimed.task),
+             flow,
+             std::move(message.payload),
+             message.id,
+             claimed.attempts,
+             message.delivery,
+             message.visible_at}
+        );
+    }
+    return tasks;
+}
+
+TaskOutcome Store::complete_task(const TaskRef& task, const Json& output, int delivery) const {
+    model::check_output("the task's output", output.text, backend_->options().max_payload_bytes);
+    return backend_->complete_task(task, output, delivery);
+}
+
+TaskOutcome Store::fail_task(const TaskRef& task, const std::string& error, int delivery) const {
+    return backend_->fail_task(task, model::storable_text(error), delivery);
+}
+
+}  // namespace pawl

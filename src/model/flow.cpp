@@ -1,0 +1,213 @@
+#include "model/flow.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <pawl/error.h>
+
+#include "model/check.h"
+#include "model/names.h"
+
+namespace pawl::model {
+
+namespace {
+
+constexpr std::size_t max_slug_bytes = 128;
+constexpr int max_max_attempts = 1'000'000;
+
+[[noreturn]] void refuse(const std::string& message) {
+    throw Error(ErrorCode::invalid_argument, message);
+}
+
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+void check_slug(std::string_view what, std::string_view slug) {
+    const bool good = !slug.empty() && slug.size() <= max_slug_bytes && is_letter(slug.front()) &&
+                      std::ranges::all_of(slug, [](char c) { return is_letter(c) || is_digit(c); });
+    if (!good)
+        refuse(fmt::format(
+            "invalid {} slug '{}': use 1 to {} letters, digits and '_', not starting with a digit",
+            what,
+            slug,
+            max_slug_bytes
+        ));
+    if (slug == "run") refuse(fmt::format("invalid {} slug 'run': it names the run's input", what));
+}
+
+void check_common(
+    const std::string& whose,
+    const std::optional<int>& max_attempts,
+    const std::optional<Duration>& base_delay,
+    const std::optional<Duration>& timeout
+) {
+    if (max_attempts && (*max_attempts < 1 || *max_attempts > max_max_attempts))
+        refuse(fmt::format("{}: max_attempts must be 1 to {}", whose, max_max_attempts));
+    if (base_delay) check_delay(whose + ": base_delay", *base_delay);
+    if (timeout) check_delay(whose + ": timeout", *timeout);
+}
+
+void check_pattern(
+    const std::string& whose, std::string_view name, const std::optional<Json>& pattern
+) {
+    if (!pattern) return;
+    try {
+        check_json(pattern->text);
+    } catch (const Error& error) {
+        refuse(fmt::format("{}: {} is not JSON: {}", whose, name, error.what()));
+    }
+}
+
+nlohmann::json value_of_pattern(const std::optional<Json>& pattern) {
+    return pattern ? nlohmann::json::parse(pattern->text) : nlohmann::json();
+}
+
+// "timeout is 60000, not 5000"
+template <class T>
+void compare(std::string& differences, std::string_view name, const T& stored, const T& given) {
+    if (stored == given) return;
+    if (!differences.empty()) differences += "; ";
+    differences += fmt::format("{} is {}, not {}", name, stored, given);
+}
+
+std::string in_words(const std::optional<int>& value) {
+    return value ? std::to_string(*value) : "the flow's";
+}
+
+std::string in_words(const std::optional<Duration>& value) {
+    return value ? fmt::format("{} ms", value->count()) : "the flow's";
+}
+
+std::string in_words(const std::optional<Json>& pattern) {
+    return pattern ? value_of_pattern(pattern).dump() : "none";
+}
+
+}  // namespace
+
+void check_flow_slug(std::string_view slug) {
+    check_slug("flow", slug);
+}
+
+void check_flow_options(std::string_view slug, const FlowOptions& options) {
+    check_common(
+        fmt::format("flow '{}'", slug), options.max_attempts, options.base_delay, options.timeout
+    );
+}
+
+void check_flow_step(std::string_view flow, const FlowStep& step) {
+    check_slug("step", step.slug);
+    const std::string whose = fmt::format("step '{}' of flow '{}'", step.slug, flow);
+    const FlowStepOptions& options = step.options;
+    check_common(whose, options.max_attempts, options.base_delay, options.timeout);
+    check_delay(whose + ": start_delay", options.start_delay);
+    check_pattern(whose, "required_input_pattern", options.required_input_pattern);
+    check_pattern(whose, "forbidden_input_pattern", options.forbidden_input_pattern);
+    if (std::ranges::find(step.deps, step.slug) != step.deps.end())
+        refuse(whose + " cannot depend on itself");
+    const bool several = std::ranges::any_of(step.deps, [&](const std::string& dep) {
+        return dep != step.deps.front();
+    });
+    if (step.type == StepType::map && several)
+        refuse(whose + " is a map: it takes its elements from one dependency at most");
+}
+
+void check_flow_deps(
+    std::string_view flow, const FlowStep& step, std::span<const FlowStep> earlier
+) {
+    for (const std::string& dep : step.deps) {
+        if (std::ranges::find(earlier, dep, &FlowStep::slug) == earlier.end())
+            refuse(fmt::format(
+                "step '{}' of flow '{}' depends on '{}', which the flow does not have: add that "
+                "first",
+                step.slug,
+                flow,
+                dep
+            ));
+    }
+}
+
+FlowStep normalized(FlowStep step, std::span<const FlowStep> earlier) {
+    std::vector<std::string> deps;
+    for (const FlowStep& candidate : earlier) {
+        if (std::ranges::find(step.deps, candidate.slug) != step.deps.end())
+            deps.push_back(candidate.slug);
+    }
+    step.deps = std::move(deps);
+    return step;
+}
+
+std::string difference(const FlowStep& stored, const FlowStep& given) {
+    std::string differences;
+    std::vector<std::string> stored_deps = stored.deps;
+    std::vector<std::string> given_deps = given.deps;
+    for (auto* deps : {&stored_deps, &given_deps}) {
+        std::ranges::sort(*deps);
+        deps->erase(std::unique(deps->begin(), deps->end()), deps->end());
+    }
+    compare(differences, "step_type", to_string(stored.type), to_string(given.type));
+    compare(
+        differences,
+        "deps",
+        fmt::format("{{{}}}", fmt::join(stored_deps, ",")),
+        fmt::format("{{{}}}", fmt::join(given_deps, ","))
+    );
+    const FlowStepOptions& a = stored.options;
+    const FlowStepOptions& b = given.options;
+    compare(differences, "max_attempts", in_words(a.max_attempts), in_words(b.max_attempts));
+    compare(differences, "base_delay", in_words(a.base_delay), in_words(b.base_delay));
+    compare(differences, "timeout", in_words(a.timeout), in_words(b.timeout));
+    compare(differences, "start_delay", a.start_delay.count(), b.start_delay.count());
+    compare(
+        differences,
+        "required_input_pattern",
+        in_words(a.required_input_pattern),
+        in_words(b.required_input_pattern)
+    );
+    compare(
+        differences,
+        "forbidden_input_pattern",
+        in_words(a.forbidden_input_pattern),
+        in_words(b.forbidden_input_pattern)
+    );
+    compare(differences, "when_unmet", to_string(a.when_unmet), to_string(b.when_unmet));
+    compare(
+        differences, "when_exhausted", to_string(a.when_exhausted), to_string(b.when_exhausted)
+    );
+    return differences;
+}
+
+std::string difference(const FlowShape& stored, const FlowShape& given) {
+    std::string differences;
+    const auto differs = [&](std::string_view name, const auto& a, const auto& b) {
+        if (b) compare(differences, name, in_words(a), in_words(b));
+    };
+    differs("max_attempts", stored.options.max_attempts, given.options.max_attempts);
+    differs("base_delay", stored.options.base_delay, given.options.base_delay);
+    differs("timeout", stored.options.timeout, given.options.timeout);
+    if (!differences.empty()) return differences;
+    for (std::size_t i = 0; i < std::min(stored.steps.size(), given.steps.size()); ++i) {
+        const FlowStep& a = stored.steps[i];
+        const FlowStep& b = given.steps[i];
+        if (a.slug != b.slug) return fmt::format("step {} is '{}', not '{}'", i, a.slug, b.slug);
+        const std::string what = difference(a, b);
+        if (!what.empty()) return fmt::format("step '{}': {}", a.slug, what);
+    }
+    if (stored.steps.size() == given.steps.size()) return {};
+    return fmt::format("it has {} steps, not {}", stored.steps.size(), given.steps.size());
+}
+
+Duration flow_retry_delay(Duration base, int attempts) {
+    constexpr int enough_doublings = 22;  // of a millisecond are more than an hour
+    Duration delay = std::min(base, max_flow_delay);
+    for (int i = 0; i < std::min(attempts, enough_doublings) && delay < max_flow_delay; ++i)
+        delay *= 2;
+    return std::min(delay, max_flow_delay);
+}
+
+}  // namespace pawl::model

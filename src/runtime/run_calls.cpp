@@ -1,0 +1,63 @@
+// Calls of other workflows and flows: the run waits, without a thread, for the end of another run.
+#include <fmt/format.h>
+
+#include "model/check_run.h"
+#include "runtime/run_context.h"
+#include "store/retry.h"
+
+namespace pawl::runtime {
+
+using model::Thrown;
+using store::StepRecord;
+using store::Write;
+
+namespace {
+
+// The end of the other run makes this one visible; nothing else has to.
+constexpr Duration until_called = std::chrono::hours(24) * 36'525;
+
+}  // namespace
+
+Json RunContext::call(const std::string& name, const NewRun& run) {
+    enter();
+    if (run.options.idempotency_key)
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format(
+                "call '{}': no idempotency key can be given, the call has its own: that of this "
+                "run's step",
+                name
+            )
+        );
+    model::check_new_run(run, backend_.options().max_payload_bytes);
+    const std::string id = log_.next_id(name);
+    if (auto result = replayed(id)) return std::move(*result);
+    StepRecord record = new_record(id);
+    // The store would refuse to make the run, again and again.
+    if (store::retrying(backend_, [&] { return backend_.workflows(run.workflow); }).empty()) {
+        const std::string what =
+            fmt::format("workflow '{}' does not exist: create it first", run.workflow);
+        fail_step(
+            std::move(record), {}, {Thrown::Kind::permanent, "workflow_not_found", what, {}, {}}
+        );
+    }
+    wait_for_call(std::move(record), run);
+}
+
+// Made once: the key is that of the step, whatever crashes between. A replay that finds the step
+// still waiting comes here again, and the store finds the run that it has.
+void RunContext::wait_for_call(StepRecord record, const NewRun& run) {
+    NewRun called = run;
+    const std::int64_t caller = executing_.messages.front().id.value();
+    called.options.parent = RunId(caller);
+    called.options.idempotency_key = fmt::format("call:{}:{}", caller, record.id);
+    Write write = suspend_write(RunStatus::paused, until_called);
+    write.call = std::make_shared<const NewRun>(std::move(called));
+    --record.attempt;
+    record.status = StepStatus::paused;
+    record.pause_message = fmt::format("waits for a run of workflow '{}'", run.workflow);
+    write.step = std::move(record);
+    suspend(std::move(write));
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,105 @@
+#include "sqlite/new_flow_run.h"
+
+#include <algorithm>
+
+#include "generated/sqlite_sql.h"
+#include "sqlite/flow_engine.h"
+#include "sqlite/run_state.h"
+
+namespace pawl::sqlite {
+
+namespace {
+
+RunId take_id(Session& session) {
+    if (session.execute(sql::take_message_id) == 0) session.execute(sql::take_first_message_id);
+    Rows rows = session.query(sql::taken_message_id);
+    return rows.next() ? rows.id<RunId>(0) : RunId();
+}
+
+// By step_index, of all steps that the origin has: whether the copy has it done from the start.
+std::vector<bool> find_taken(Session& session, RunId origin, const std::optional<ForkPoint>& fork) {
+    std::vector<bool> taken;
+    Rows rows = session.query(sql::step_statuses, origin);
+    while (rows.next()) {
+        const StepStatus status = to_step_status(rows.text(1));
+        const bool done = status == StepStatus::success || status == StepStatus::skipped;
+        taken.push_back(done && !(fork && rows.number(0) >= fork->position));
+    }
+    return taken;
+}
+
+struct Copy {
+    RunId run;
+    RunId origin;
+    const FlowPlan& plan;
+    const std::vector<bool>& taken;
+};
+
+// Returns the steps that wait for nothing.
+std::vector<int> copy_steps(Session& session, const Copy& copy) {
+    std::vector<int> ready;
+    const auto is_taken = [&](int step) { return copy.taken[static_cast<std::size_t>(step)]; };
+    for (int step = 0; step < static_cast<int>(copy.taken.size()); ++step) {
+        const std::string_view slug = copy.plan.slug(step);
+        if (is_taken(step)) {
+            session.execute(sql::copy_flow_step, copy.run, copy.origin, slug);
+            session.execute(sql::copy_tasks, copy.run, copy.origin, step);
+            continue;
+        }
+        const auto waits_for =
+            std::ranges::count_if(copy.plan.deps_of(step), [&](int dep) { return !is_taken(dep); });
+        session.execute(sql::insert_pending_step, copy.run, slug, step, waits_for);
+        if (waits_for == 0) ready.push_back(step);
+    }
+    return ready;
+}
+
+}  // namespace
+
+RunId insert_flow_run(
+    WriteScope& scope, QueueId workflow, std::string_view input, const TriggerOptions& options
+) {
+    Session& session = scope.session;
+    const FlowPlan& plan = scope.flows.get(session, workflow);
+    FlowRun run;
+    run.id = take_id(session);
+    run.workflow = workflow;
+    run.priority = options.priority;
+    run.max_attempts = options.max_attempts;
+    run.remaining_steps = static_cast<int>(plan.shape.steps.size());
+    session.execute(
+        sql::insert_flow_run,
+        run.id,
+        workflow,
+        run.priority,
+        run.max_attempts,
+        options.parent,
+        options.idempotency_key,
+        run.remaining_steps,
+        scope.now,
+        input
+    );
+    session.execute(sql::insert_run_steps, run.id, workflow, scope.now);
+    FlowEngine(scope, run).start(options.at.value_or(scope.now + options.delay));
+    return run.id;
+}
+
+RunId copy_flow_run(
+    WriteScope& scope, const CopiedRun& origin, const std::optional<ForkPoint>& fork
+) {
+    Session& session = scope.session;
+    const std::vector<bool> taken = find_taken(session, origin.run, fork);
+    std::optional<std::string_view> forked_at;
+    if (fork) forked_at = fork->step;
+    const RunId run = take_id(session);
+    session.execute(
+        sql::copy_flow_run, run, origin.run, forked_at, std::ranges::count(taken, false), scope.now
+    );
+    session.execute(sql::copy_tags, run, origin.run);
+    const FlowPlan& plan = scope.flows.get(session, origin.workflow);
+    const auto ready = copy_steps(session, {run, origin.run, plan, taken});
+    FlowEngine(scope, *find_flow_run(session, run)).start_steps(ready);
+    return run;
+}
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,44 @@
+#include "model/json_elements.h"
+
+#include <gtest/gtest.h>
+
+namespace pawl::model {
+namespace {
+
+using Elements = std::vector<std::string_view>;
+
+TEST(JsonElementsTest, each_element_keeps_its_text) {
+    EXPECT_EQ(json_elements("[1,2.50,\"a\"]"), (Elements{"1", "2.50", "\"a\""}));
+    EXPECT_EQ(
+        json_elements(" [ 1 ,\n{ \"b\" : [1, 2] } , [ ], null ] "),
+        (Elements{"1", "{ \"b\" : [1, 2] }", "[ ]", "null"})
+    );
+}
+
+TEST(JsonElementsTest, what_stands_in_strings_does_not_count) {
+    EXPECT_EQ(
+        json_elements(R"(["a,b]","\"],[","\\",{"k,]":"}"}])"),
+        (Elements{R"("a,b]")", R"("\"],[")", R"("\\")", R"({"k,]":"}"})"})
+    );
+}
+
+TEST(JsonElementsTest, an_empty_array_has_none) {
+    EXPECT_EQ(json_elements("[]"), Elements{});
+    EXPECT_EQ(json_elements(" [ \n ] "), Elements{});
+}
+
+TEST(JsonElementsTest, what_is_no_array_has_no_elements) {
+    for (const char* json : {"null", "1", "\"[1]\"", "{\"a\":[1]}", " true "})
+        EXPECT_FALSE(json_elements(json)) << json;
+}
+
+TEST(JsonElementsTest, the_character_zero_is_found_in_its_escape) {
+    EXPECT_TRUE(holds_zero_character(R"({"a":"x\u0000"})"));
+    EXPECT_TRUE(holds_zero_character(R"(["\\\u0000"])"));
+    EXPECT_FALSE(holds_zero_character(R"(["\\u0000"])")) << "a backslash, then letters";
+    EXPECT_FALSE(holds_zero_character(R"(["\u0001", 0])"));
+    EXPECT_FALSE(holds_zero_character("\"\\\\\""));
+}
+
+}  // namespace
+}  // namespace pawl::model
