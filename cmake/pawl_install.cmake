@@ -15,6 +15,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pawl-config.cmake
         DESTINATION ${pawl_cmake_dir})
 
 set(pawl_pc_private "")
+if(PAWL_HTTP)
+  string(APPEND pawl_pc_private " cpp-httplib openssl")
+endif()
 if(PAWL_POSTGRES)
   string(APPEND pawl_pc_private " libpq")
 endif()

@@ -10,7 +10,7 @@ _pawl() {
             continue
         fi
         case $word in
-        --after | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --before | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --error | --file | --forbidden | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --parent | --priority | --qty | --reason | --required | --run-timeout | --since | --start-delay | --state | --status | --tag | --timeout | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) skip=1 ;;
+        --after | --aggregate | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --before | --ca-file | --catch-up | --catch-up-limit | --concurrency | --count | --cron | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --end | --error | --file | --forbidden | --header | --jitter | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --overlap | --parent | --priority | --publish | --qty | --reason | --required | --run | --run-timeout | --since | --source | --start | --start-delay | --state | --status | --subject | --tag | --time-zone | --timeout | --to | --traceparent | --type | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) skip=1 ;;
         esac
         case "$path $word" in
         ' install' | \
@@ -69,6 +69,21 @@ _pawl() {
             ' run retry' | \
             ' run fork' | \
             ' run delete' | \
+            ' schedule' | \
+            ' schedule create' | \
+            ' schedule list' | \
+            ' schedule show' | \
+            ' schedule pause' | \
+            ' schedule resume' | \
+            ' schedule run' | \
+            ' schedule next' | \
+            ' schedule delete' | \
+            ' outbox' | \
+            ' outbox list' | \
+            ' outbox show' | \
+            ' outbox publish' | \
+            ' outbox retry' | \
+            ' outbox dispatch' | \
             ' worker' | \
             ' worker list' | \
             ' worker suspend' | \
@@ -98,6 +113,10 @@ _pawl() {
         mapfile -t COMPREPLY < <(compgen -W 'off exceptions all' -- "$cur")
         return
         ;;
+    --publish)
+        mapfile -t COMPREPLY < <(compgen -W 'off alerts ends' -- "$cur")
+        return
+        ;;
     --when-unmet)
         mapfile -t COMPREPLY < <(compgen -W 'skip skip-cascade fail' -- "$cur")
         return
@@ -110,10 +129,18 @@ _pawl() {
         mapfile -t COMPREPLY < <(compgen -W 'QUEUED RUNNING PAUSED SUCCESS ERROR CANCELLED' -- "$cur")
         return
         ;;
-    --after | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --before | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --error | --file | --forbidden | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --parent | --priority | --qty | --reason | --required | --run-timeout | --since | --start-delay | --state | --status | --tag | --timeout | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) return ;;
+    --overlap)
+        mapfile -t COMPREPLY < <(compgen -W 'allow skip queue-one' -- "$cur")
+        return
+        ;;
+    --catch-up)
+        mapfile -t COMPREPLY < <(compgen -W 'none last all' -- "$cur")
+        return
+        ;;
+    --after | --aggregate | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --before | --ca-file | --catch-up | --catch-up-limit | --concurrency | --count | --cron | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --end | --error | --file | --forbidden | --header | --jitter | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --overlap | --parent | --priority | --publish | --qty | --reason | --required | --run | --run-timeout | --since | --source | --start | --start-delay | --state | --status | --subject | --tag | --time-zone | --timeout | --to | --traceparent | --type | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) return ;;
     esac
     case $path in
-    '') words='install verify queue enqueue dequeue settle message archive workflow flow trigger run worker stats demo completion --version --help --url --json' ;;
+    '') words='install verify queue enqueue dequeue settle message archive workflow flow trigger run schedule outbox worker stats demo completion --version --help --url --json' ;;
     ' install') words='--help --url --json' ;;
     ' verify') words='--help --url --json' ;;
     ' queue') words='create list delete purge pause resume stats --help --url --json' ;;
@@ -140,7 +167,7 @@ _pawl() {
     ' archive replay') words='--help --all-dead --url --json' ;;
     ' archive purge') words='--help --dead --done --yes --url --json' ;;
     ' workflow') words='create list show delete metrics --help --url --json' ;;
-    ' workflow create') words='--help --max-attempts --backoff-base --backoff-cap --lease --run-timeout --max-strikes --dead-letter-workflow --audit --url --json' ;;
+    ' workflow create') words='--help --max-attempts --backoff-base --backoff-cap --lease --run-timeout --max-strikes --dead-letter-workflow --audit --publish --url --json' ;;
     ' workflow list') words='--help --url --json' ;;
     ' workflow show') words='--help --url --json' ;;
     ' workflow delete') words='--help --url --json' ;;
@@ -170,6 +197,21 @@ _pawl() {
     ' run retry') words='--help --url --json' ;;
     ' run fork') words='--help --url --json' ;;
     ' run delete') words='--help --reason --url --json' ;;
+    ' schedule') words='create list show pause resume run next delete --help --url --json' ;;
+    ' schedule create') words='--help --time-zone --start --end --jitter --priority --overlap --catch-up --catch-up-limit --url --json' ;;
+    ' schedule list') words='--help --url --json' ;;
+    ' schedule show') words='--help --url --json' ;;
+    ' schedule pause') words='--help --url --json' ;;
+    ' schedule resume') words='--help --url --json' ;;
+    ' schedule run') words='--help --url --json' ;;
+    ' schedule next') words='--help --cron --time-zone --after --count --url --json' ;;
+    ' schedule delete') words='--help --url --json' ;;
+    ' outbox') words='list show publish retry dispatch --help --url --json' ;;
+    ' outbox list') words='--help --status --type --aggregate --run --after --limit --url --json' ;;
+    ' outbox show') words='--help --url --json' ;;
+    ' outbox publish') words='--help --aggregate --subject --traceparent --url --json' ;;
+    ' outbox retry') words='--help --all --url --json' ;;
+    ' outbox dispatch') words='--help --to --once --binary --source --header --timeout --ca-file --insecure --max-attempts --concurrency --url --json' ;;
     ' worker') words='list suspend resume interrupt stop purge --help --url --json' ;;
     ' worker list') words='--help --all --url --json' ;;
     ' worker suspend') words='--help --url --json' ;;

@@ -122,6 +122,14 @@ public:
         }
     }
 
+    /// Puts an event into the outbox, recorded like a step: a replay does not publish twice. Its
+    /// aggregate is the run unless one is given.
+    void publish(const std::string& type, const Json& payload, const std::string& aggregate = {});
+    template <class T>
+    void publish(const std::string& type, const T& payload, const std::string& aggregate = {}) {
+        publish(type, JsonCodec<T>::encode(payload), aggregate);
+    }
+
     /// Durable timers, by the database's clock: the run is PAUSED and holds no thread.
     void sleep(Duration time);
     void sleep_until(Timestamp time);

@@ -42,10 +42,12 @@ enum class ErrorCode {
     run_not_failed,  ///< only an ERROR or CANCELLED run can be retried
     run_cancelled,   ///< what was waited for will not come
     step_not_found,
-    step_finished,        ///< the step has its result already
-    execution_failed,     ///< the run that was waited for ended as ERROR
-    wait_timeout,         ///< the run has not ended within the time given; it goes on
-    context_misuse,       ///< a Context used where it must not be: the message says how
+    step_finished,     ///< the step has its result already
+    execution_failed,  ///< the run that was waited for ended as ERROR
+    wait_timeout,      ///< the run has not ended within the time given; it goes on
+    context_misuse,    ///< a Context used where it must not be: the message says how
+    schedule_not_found,
+    outbox_event_not_found,
     invalid_payload,      ///< not valid JSON
     payload_too_large,    ///< above ConnectOptions::max_payload_bytes
     wrong_transaction,    ///< a connection of another kind of database, or with no open transaction

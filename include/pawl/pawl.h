@@ -6,8 +6,10 @@
 #include <pawl/error.h>
 #include <pawl/flow.h>
 #include <pawl/message.h>
+#include <pawl/outbox.h>
 #include <pawl/queue.h>
 #include <pawl/run.h>
+#include <pawl/schedule.h>
 #include <pawl/stats.h>
 #include <pawl/store.h>
 #include <pawl/transaction.h>

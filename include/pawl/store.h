@@ -6,8 +6,10 @@
 #include <memory>
 #include <pawl/error.h>
 #include <pawl/flow.h>
+#include <pawl/outbox.h>
 #include <pawl/queue.h>
 #include <pawl/run.h>
+#include <pawl/schedule.h>
 #include <pawl/stats.h>
 #include <pawl/worker_info.h>
 #include <pawl/workflow.h>
@@ -65,7 +67,8 @@ public:
     void delete_queue(const std::string& name, DeleteMode mode = DeleteMode::if_empty) const;
 
     // --- workflows ---
-    /// Creates the workflow and its queue, or changes the options given. Names as of queues.
+    /// Creates the workflow and its queue, or changes the options given. Names as of queues. Of a
+    /// flow it may change dead_letter_workflow, audit and publish.
     WorkflowInfo create_workflow(const std::string& name, const WorkflowOptions& options = {})
         const;
     [[nodiscard]] std::vector<WorkflowInfo> workflows() const;
@@ -132,6 +135,44 @@ public:
     Run fork(RunId run, const std::string& from_step) const;
     /// Soft: a live run is cancelled, the run is hidden from lists, its idempotency key is free.
     void delete_run(RunId run, const std::string& reason) const;
+
+    // --- schedules (see pawl/schedule.h) ---
+    /// Creates the schedule, or changes what is given of an existing one; where its times change,
+    /// the next is counted from now. Throws workflow_not_found, invalid_argument (points at the
+    /// field).
+    ScheduleInfo schedule(
+        const std::string& name,
+        const std::string& workflow,
+        const std::string& cron,
+        const Json& params = {},
+        const ScheduleOptions& options = {}
+    ) const;
+    template <class T>
+    ScheduleInfo schedule(
+        const std::string& name,
+        const std::string& workflow,
+        const std::string& cron,
+        const T& params,
+        const ScheduleOptions& options = {}
+    ) const {
+        return schedule(name, workflow, cron, JsonCodec<T>::encode(params), options);
+    }
+    [[nodiscard]] std::vector<ScheduleInfo> schedules() const;  ///< by name
+    /// This and the next four throw schedule_not_found.
+    [[nodiscard]] ScheduleInfo get_schedule(const std::string& name) const;
+    void pause_schedule(const std::string& name) const;   ///< fires no more until resumed
+    void resume_schedule(const std::string& name) const;  ///< what was missed is not caught up
+    Run run_schedule_now(const std::string& name) const;  ///< one run more, beside its times
+    void delete_schedule(const std::string& name) const;  ///< its runs stay
+
+    // --- outbox (see pawl/outbox.h) ---
+    /// Returns the event's id after the commit.
+    std::string publish(const NewOutboxEvent& event) const;
+    /// Inside the caller's own open transaction.
+    std::string publish_in(Transaction transaction, const NewOutboxEvent& event) const;
+    [[nodiscard]] std::vector<OutboxEvent> outbox(const OutboxFilter& filter = {}) const;
+    /// Parked events are tried again: one, or (0) all. Throws outbox_event_not_found.
+    std::int64_t retry_parked(std::int64_t id = 0) const;
 
     // --- workers ---
     [[nodiscard]] std::vector<WorkerInfo> workers() const;

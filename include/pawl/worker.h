@@ -8,6 +8,7 @@
 #include <pawl/context.h>
 #include <pawl/discovery.h>
 #include <pawl/flow.h>
+#include <pawl/outbox.h>
 #include <pawl/store.h>
 #include <span>
 #include <stop_token>
@@ -102,6 +103,10 @@ struct WorkerOptions {
     /// below them that no live worker has a handler for fails. None: PAWL_WORKER_PREFIXES
     /// ("billing.,media.") from the environment, else all.
     std::vector<std::string> prefixes;
+    /// Fires schedules beside its work; any number of workers may.
+    bool housekeeping = true;
+    Sink outbox_sink = {};  ///< where given, the worker dispatches the store's outbox too
+    DispatcherOptions dispatcher = {};
     std::vector<std::string> discover;  ///< prefixes of discovered workflows to create and handle
 };
 
@@ -198,6 +203,14 @@ public:
     WorkerBuilder& lease(Duration value) { return options_.lease = value, *this; }
     WorkerBuilder& heartbeat(Duration value) { return options_.heartbeat = value, *this; }
     WorkerBuilder& poll_interval(Duration value) { return options_.poll_interval = value, *this; }
+    /// See WorkerOptions::housekeeping.
+    WorkerBuilder& housekeeping(bool value) { return options_.housekeeping = value, *this; }
+    /// Delivers the store's outbox beside its work.
+    WorkerBuilder& dispatch(Sink sink, DispatcherOptions options = {}) {
+        options_.outbox_sink = std::move(sink);
+        options_.dispatcher = options;
+        return *this;
+    }
     WorkerBuilder& backoff(Duration base, Duration cap) {
         options_.backoff_base = base;
         options_.backoff_cap = cap;

@@ -27,6 +27,12 @@ class Store;
 enum class AuditLevel { off, exceptions, all };
 [[nodiscard]] std::string_view to_string(AuditLevel level);
 
+/// Which outbox events a workflow's runs publish by themselves. alerts: run.poison,
+/// run.no_handler_registered, run.dead_lettered; ends: these and run.succeeded, run.failed,
+/// run.cancelled, run.paused.
+enum class PublishLevel { off, alerts, ends };
+[[nodiscard]] std::string_view to_string(PublishLevel level);
+
 /// Only what is given is changed; create_workflow() on an existing workflow keeps the rest.
 struct WorkflowOptions {
     /// Default 3: executions of a step, and of the handler outside of steps without any progress.
@@ -39,7 +45,8 @@ struct WorkflowOptions {
     std::optional<int> max_strikes = {};  ///< default 5: hand-outs without any report
     /// Triggered with the run's id, workflow, input and error when one fails; "" goes back to none.
     std::optional<std::string> dead_letter_workflow = {};
-    std::optional<AuditLevel> audit = {};  ///< default exceptions
+    std::optional<AuditLevel> audit = {};      ///< default exceptions
+    std::optional<PublishLevel> publish = {};  ///< default off
 };
 
 /// A workflow's settings as they are stored.
@@ -55,6 +62,7 @@ struct WorkflowInfo {
     int max_strikes = 5;
     std::string dead_letter_workflow;
     AuditLevel audit = AuditLevel::exceptions;
+    PublishLevel publish = PublishLevel::off;
     bool is_flow = false;                  ///< declared as steps with dependencies: see pawl/flow.h
     std::optional<Duration> task_timeout;  ///< of a flow's tasks
     Timestamp created_at;

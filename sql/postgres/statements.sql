@@ -85,8 +85,8 @@ select {schema}.replay(@queue::text, @only_message::bigint)
 -- name: purge_archive(queue, wanted_dead)
 select {schema}.purge_archive(@queue::text, @wanted_dead::boolean)
 
--- name: create_workflow(workflow, max_attempts, backoff_base_ms, backoff_cap_ms, lease_ms, run_timeout_ms, max_strikes, dead_letter_workflow, audit)
-select {schema}.create_workflow(@workflow::text, @max_attempts::integer, @backoff_base_ms::bigint, @backoff_cap_ms::bigint, @lease_ms::bigint, @run_timeout_ms::bigint, @max_strikes::integer, @dead_letter_workflow::text, @audit::text)
+-- name: create_workflow(workflow, max_attempts, backoff_base_ms, backoff_cap_ms, lease_ms, run_timeout_ms, max_strikes, dead_letter_workflow, audit, publish)
+select {schema}.create_workflow(@workflow::text, @max_attempts::integer, @backoff_base_ms::bigint, @backoff_cap_ms::bigint, @lease_ms::bigint, @run_timeout_ms::bigint, @max_strikes::integer, @dead_letter_workflow::text, @audit::text, @publish::text)
 
 -- name: delete_workflow(workflow)
 select {schema}.delete_workflow(@workflow::text)
@@ -145,6 +145,42 @@ select {schema}.delete_run(@run_id::bigint, @reason::text)
 
 -- name: await_run(run_id)
 select {schema}.await_run(@run_id::bigint)
+
+-- name: list_schedules(only_schedule)
+select * from {schema}.list_schedules(@only_schedule::text)
+
+-- name: save_schedule(schedule_id, version, schedule, workflow, cron, time_zone, params, starts_at, ends_at, jitter_ms, priority, overlap, catch_up, catch_up_limit, paused, next_fire_at, waiting_fire_at)
+select {schema}.save_schedule(@schedule_id::bigint, @version::bigint, @schedule::text, @workflow::text, @cron::text, @time_zone::text, @params::text, @starts_at::timestamptz, @ends_at::timestamptz, @jitter_ms::bigint, @priority::integer, @overlap::text, @catch_up::text, @catch_up_limit::integer, @paused::boolean, @next_fire_at::timestamptz, @waiting_fire_at::timestamptz)
+
+-- name: delete_schedule(schedule)
+select {schema}.delete_schedule(@schedule::text)
+
+-- name: due_schedules(max_rows)
+select * from {schema}.due_schedules(@max_rows::integer)
+
+-- name: fire_schedule(schedule_id, version, fire_ats, ats, idempotency_keys, next_fire_at, wake)
+select fired, fired_workflow_id from {schema}.fire_schedule(@schedule_id::bigint, @version::bigint, @fire_ats::timestamptz[], @ats::timestamptz[], @idempotency_keys::text[], @next_fire_at::timestamptz, @wake::boolean)
+
+-- name: publish_batch(types, payloads, aggregates, subjects, traceparents, event_ids, wake)
+select {schema}.publish_batch(@types::text[], @payloads::text[], @aggregates::text[], @subjects::text[], @traceparents::text[], @event_ids::text[], @wake::boolean)
+
+-- name: publish_steps(run_ids, deliveries, step_ids, event_ids, types, payloads, aggregates, subjects, traceparents, wake)
+select {schema}.publish_steps(@run_ids::bigint[], @deliveries::integer[], @step_ids::text[], @event_ids::text[], @types::text[], @payloads::text[], @aggregates::text[], @subjects::text[], @traceparents::text[], @wake::boolean)
+
+-- name: list_outbox(wanted_status, wanted_type, wanted_aggregate, wanted_run, after_event, max_rows)
+select * from {schema}.list_outbox(@wanted_status::text, @wanted_type::text, @wanted_aggregate::text, @wanted_run::bigint, @after_event::bigint, @max_rows::integer)
+
+-- name: claim_outbox(qty, per_aggregate, lease_ms)
+select * from {schema}.claim_outbox(@qty::integer, @per_aggregate::integer, @lease_ms::bigint)
+
+-- name: report_outbox(outbox_ids, deliveries, kinds, errors, delays_ms)
+select {schema}.report_outbox(@outbox_ids::bigint[], @deliveries::integer[], @kinds::text[], @errors::text[], @delays_ms::bigint[])
+
+-- name: retry_parked(outbox_id)
+select {schema}.retry_parked(@outbox_id::bigint)
+
+-- name: outbox_lag_ms()
+select {schema}.outbox_lag_ms()
 
 -- name: register_worker(name, host, port, pid, lease_ms, subscriptions, handlers)
 select {schema}.register_worker(@name::text, @host::text, @port::integer, @pid::integer, @lease_ms::bigint, @subscriptions::text[], @handlers::text[])

@@ -11,14 +11,14 @@ select workflow_id from pawl_workflows;
 
 -- Only options that are given are changed. Two of them may be changed to null, so whether they are
 -- given stands in parameters of their own.
--- name: create_workflow(workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, change_timeout, run_timeout_ms, change_dead_letter, dead_letter_workflow_id, audit, created_at)
+-- name: create_workflow(workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, change_timeout, run_timeout_ms, change_dead_letter, dead_letter_workflow_id, audit, publish, created_at)
 insert into pawl_workflows
     (workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, run_timeout_ms,
-     dead_letter_workflow_id, audit, created_at)
+     dead_letter_workflow_id, audit, publish, created_at)
 values (
     @workflow_id, coalesce(@max_attempts, 3), coalesce(@backoff_base_ms, 1000),
     coalesce(@backoff_cap_ms, 300000), @run_timeout_ms, @dead_letter_workflow_id,
-    coalesce(@audit, 'exceptions'), @created_at
+    coalesce(@audit, 'exceptions'), coalesce(@publish, 'off'), @created_at
 )
 on conflict (workflow_id) do update set
     max_attempts = coalesce(@max_attempts, max_attempts),
@@ -27,12 +27,13 @@ on conflict (workflow_id) do update set
     run_timeout_ms = case when @change_timeout then @run_timeout_ms else run_timeout_ms end,
     dead_letter_workflow_id = case when @change_dead_letter then @dead_letter_workflow_id
                                    else dead_letter_workflow_id end,
-    audit = coalesce(@audit, audit);
+    audit = coalesce(@audit, audit),
+    publish = coalesce(@publish, publish);
 
 -- name: list_workflows(only_name)
 select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
        q.lease_ms, w.run_timeout_ms, q.max_strikes, coalesce(d.name, ''), w.audit, w.created_at,
-       w.is_flow, w.task_timeout_ms
+       w.is_flow, w.task_timeout_ms, w.publish
 from pawl_workflows w
 join pawl_queues q on q.queue_id = w.workflow_id
 left join pawl_queues d on d.queue_id = w.dead_letter_workflow_id

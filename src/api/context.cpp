@@ -41,6 +41,10 @@ Json Context::call_json(const std::string& id, const NewRun& run) {
     return context_.call(id, run);
 }
 
+void Context::publish(const std::string& type, const Json& payload, const std::string& aggregate) {
+    context_.publish(type, payload, aggregate);
+}
+
 void Context::sleep(Duration time) {
     context_.sleep(time);
 }

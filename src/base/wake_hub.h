@@ -16,6 +16,11 @@
 
 namespace pawl::base {
 
+// Not a queue: schedulers wait for it.
+inline constexpr QueueId schedules_changed{-1};
+// Nor is this: dispatchers of the outbox do. Over NOTIFY it goes as any queue's number.
+inline constexpr QueueId outbox_changed{-2};
+
 class WakeHub {
 public:
     using Ticket = std::uint64_t;

@@ -16,6 +16,8 @@ void add_workflow_commands(const Command& root);
 void add_flow_commands(const Command& root);
 void add_trigger_command(const Command& root);
 void add_run_commands(const Command& root);
+void add_schedule_commands(const Command& root);
+void add_outbox_commands(const Command& root);
 void add_worker_commands(const Command& root);
 void add_stats_command(const Command& root);
 void add_demo_command(const Command& root);

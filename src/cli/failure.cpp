@@ -57,6 +57,10 @@ const char* hint_for(ErrorCode code) {
             return "check --url (or PAWL_URL) and that the database can be reached";
         case ErrorCode::pooler_detected:
             return "add pooler=transaction to the URL's parameters";
+        case ErrorCode::schedule_not_found:
+            return "run: pawl schedule list";
+        case ErrorCode::outbox_event_not_found:
+            return "run: pawl outbox list";
         case ErrorCode::invalid_payload:
             return "a payload is JSON: '{\"to\":\"ada\"}', 42, or '\"text\"' with its own quotes";
         case ErrorCode::busy:

@@ -27,6 +27,7 @@ constexpr const char* footer = R"(Examples:
   pawl trigger zip_files '{"folder":"photos"}' --wait 30s
   pawl flow create web_analysis                 steps with dependencies
   pawl run list --status ERROR
+  pawl schedule create nightly zip_files '30 2 * * *' --time-zone Europe/London
   pawl --url postgresql://me@db/app stats
 
 Durations: 500ms 10s 5m 2h 1d. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
@@ -52,6 +53,8 @@ void build(CLI::App& app, const Command& root, Context& context) {
     add_flow_commands(root);
     add_trigger_command(root);
     add_run_commands(root);
+    add_schedule_commands(root);
+    add_outbox_commands(root);
     add_worker_commands(root);
     add_stats_command(root);
     add_demo_command(root);

@@ -7,8 +7,10 @@
 #include <optional>
 #include <pawl/flow.h>
 #include <pawl/message.h>
+#include <pawl/outbox.h>
 #include <pawl/queue.h>
 #include <pawl/run.h>
+#include <pawl/schedule.h>
 #include <pawl/stats.h>
 #include <pawl/worker_info.h>
 #include <pawl/workflow.h>
@@ -45,7 +47,9 @@ using JsonValue = std::variant<std::string, std::int64_t, bool>;
 [[nodiscard]] std::string to_json(const StepInfo& step);
 [[nodiscard]] std::string to_json(const TaskInfo& task);  // as it is stored
 [[nodiscard]] std::string to_json(const Task& task);      // as it is handed out
+[[nodiscard]] std::string to_json(const ScheduleInfo& schedule);
 [[nodiscard]] std::string to_json(const RunEvent& event);
+[[nodiscard]] std::string to_json(const OutboxEvent& event);
 [[nodiscard]] std::string to_json(const std::vector<std::string>& texts);
 [[nodiscard]] std::string to_json(const std::vector<MessageId>& ids);
 

@@ -1,4 +1,4 @@
-// The JSON of workflows, runs, steps, tasks and events.
+// The JSON of workflows, runs, steps, tasks, events and schedules.
 #include "cli/render.h"
 #include "cli/render_object.h"
 
@@ -28,6 +28,7 @@ std::string to_json(const WorkflowInfo& workflow) {
         {"audit", to_string(workflow.audit)},
         {"is_flow", workflow.is_flow},
         {"task_timeout_ms", or_null(workflow.task_timeout)},
+        {"publish", to_string(workflow.publish)},
         {"created_at", rfc3339(workflow.created_at)},
     });
 }
@@ -158,6 +159,29 @@ std::string to_json(const Task& task) {
         {"lease_ends_at", rfc3339(task.lease_ends_at)},
     };
     return with_json(dump(object), "input", task.input);
+}
+
+std::string to_json(const ScheduleInfo& schedule) {
+    const Object object{
+        {"name", schedule.name},
+        {"workflow", schedule.workflow},
+        {"cron", schedule.cron},
+        {"time_zone", schedule.time_zone},
+        {"start", or_null(schedule.start)},
+        {"end", or_null(schedule.end)},
+        {"jitter_ms", schedule.jitter.count()},
+        {"priority", schedule.priority},
+        {"overlap", to_string(schedule.overlap)},
+        {"catch_up", to_string(schedule.catch_up)},
+        {"catch_up_limit", schedule.catch_up_limit},
+        {"paused", schedule.paused},
+        {"next_fire_at", or_null(schedule.next_fire_at)},
+        {"last_fire_at", or_null(schedule.last_fire_at)},
+        {"last_run_id", or_null(schedule.last_run)},
+        {"waiting_fire_at", or_null(schedule.waiting_fire_at)},
+        {"created_at", rfc3339(schedule.created_at)},
+    };
+    return with_json(dump(object), "params", schedule.params);
 }
 
 std::string to_json(const RunEvent& event) {

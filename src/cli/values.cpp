@@ -190,6 +190,43 @@ void parse_value(const std::string& text, Json& value) {
     value = Json(text);
 }
 
+void parse_value(const std::string& text, Overlap& value) {
+    for (const auto overlap : {Overlap::allow, Overlap::skip, Overlap::queue_one}) {
+        if (to_string(overlap) != text) continue;
+        value = overlap;
+        return;
+    }
+    throw std::invalid_argument(fmt::format("'{}' is not allow, skip or queue-one", text));
+}
+
+void parse_value(const std::string& text, CatchUp& value) {
+    for (const auto catch_up : {CatchUp::none, CatchUp::last, CatchUp::all}) {
+        if (to_string(catch_up) != text) continue;
+        value = catch_up;
+        return;
+    }
+    throw std::invalid_argument(fmt::format("'{}' is not none, last or all", text));
+}
+
+void parse_value(const std::string& text, PublishLevel& value) {
+    for (const auto level : {PublishLevel::off, PublishLevel::alerts, PublishLevel::ends}) {
+        if (to_string(level) != text) continue;
+        value = level;
+        return;
+    }
+    throw std::invalid_argument(fmt::format("'{}' is not off, alerts or ends", text));
+}
+
+void parse_value(const std::string& text, OutboxStatus& value) {
+    using enum OutboxStatus;
+    for (const auto status : {pending, published, parked}) {
+        if (!same_letters(to_string(status), text)) continue;
+        value = status;
+        return;
+    }
+    throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, type_name(value)));
+}
+
 std::string rfc3339_seconds(Timestamp time) {
     const auto days = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date(days);

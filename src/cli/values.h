@@ -5,7 +5,9 @@
 #include <optional>
 #include <pawl/flow.h>
 #include <pawl/message.h>
+#include <pawl/outbox.h>
 #include <pawl/run.h>
+#include <pawl/schedule.h>
 #include <pawl/types.h>
 #include <pawl/workflow.h>
 #include <stdexcept>
@@ -26,6 +28,10 @@ void parse_value(const std::string& text, AuditLevel& value);
 void parse_value(const std::string& text, WhenUnmet& value);
 void parse_value(const std::string& text, WhenExhausted& value);
 void parse_value(const std::string& text, Json& value);  // any text: the store says what is wrong
+void parse_value(const std::string& text, PublishLevel& value);
+void parse_value(const std::string& text, OutboxStatus& value);  // in capitals or not
+void parse_value(const std::string& text, Overlap& value);
+void parse_value(const std::string& text, CatchUp& value);
 
 template <class Tag>
 void parse_value(const std::string& text, Id<Tag>& value) {
@@ -72,6 +78,21 @@ inline std::string type_name(WhenExhausted) {
 }
 inline std::string type_name(const Json&) {
     return "JSON";
+}
+inline std::string type_name(PublishLevel) {
+    return "off|alerts|ends";
+}
+inline std::string type_name(OutboxStatus) {
+    return "PENDING|PUBLISHED|PARKED";
+}
+inline std::string type_name(std::int64_t) {
+    return "ID";
+}
+inline std::string type_name(Overlap) {
+    return "allow|skip|queue-one";
+}
+inline std::string type_name(CatchUp) {
+    return "none|last|all";
 }
 template <class Tag>
 std::string type_name(Id<Tag>) {

@@ -32,7 +32,9 @@ std::string backoff(const WorkflowInfo& workflow) {
 
 std::string settings(const WorkflowInfo& workflow) {
     return fmt::format(
-        "max attempts {}, backoff {} to {}, lease {}, run timeout {}, max strikes {}, {}, audit {}",
+        "max attempts {}, backoff {} to {}, lease {}, run timeout {}, max strikes {}, {}, audit "
+        "{}, "
+        "publish {}",
         workflow.max_attempts,
         short_duration(workflow.backoff_base),
         short_duration(workflow.backoff_cap),
@@ -41,7 +43,8 @@ std::string settings(const WorkflowInfo& workflow) {
         workflow.max_strikes,
         workflow.dead_letter_workflow.empty() ? "no dead letter workflow"
                                               : "dead letters to " + workflow.dead_letter_workflow,
-        to_string(workflow.audit)
+        to_string(workflow.audit),
+        to_string(workflow.publish)
     );
 }
 
@@ -62,6 +65,7 @@ void add_create(const Command& group) {
             "Triggered for every run that fails; '' is none (default)"
         )
         .option("--audit", options.audit, "Which events are kept (default exceptions)")
+        .option("--publish", options.publish, "What its runs put into the outbox (default off)")
         .examples(
             "  pawl workflow create zip_files --max-attempts 5 --run-timeout 1h\n"
             "  pawl workflow create zip_files --dead-letter-workflow zip_failed"
@@ -89,6 +93,7 @@ ExitCode list(const Context& context) {
          {"STRIKES", Align::right},
          {"DEAD LETTERS"},
          {"AUDIT"},
+         {"PUBLISH"},
          {"CREATED"}}
     );
     for (const auto& workflow : workflows) {
@@ -103,6 +108,7 @@ ExitCode list(const Context& context) {
              std::to_string(workflow.max_strikes),
              workflow.dead_letter_workflow.empty() ? "-" : workflow.dead_letter_workflow,
              std::string(to_string(workflow.audit)),
+             std::string(to_string(workflow.publish)),
              rfc3339_seconds(workflow.created_at)}
         );
     }
@@ -114,7 +120,7 @@ std::string describe(const WorkflowInfo& workflow, const RunCounts& runs) {
     return fmt::format(
         "workflow      {}\nkind          {}\nstate         {}\nmax attempts  {}\nbackoff       {}\n"
         "lease         {}\nrun timeout   {}\nmax strikes   {}\ndead letters  {}\n"
-        "audit         {}\ncreated       {}\nruns          {}",
+        "audit         {}\npublish       {}\ncreated       {}\nruns          {}",
         workflow.name,
         workflow.is_flow ? "flow" : "code",
         workflow.paused ? "paused" : "active",
@@ -125,6 +131,7 @@ std::string describe(const WorkflowInfo& workflow, const RunCounts& runs) {
         workflow.max_strikes,
         workflow.dead_letter_workflow.empty() ? "-" : workflow.dead_letter_workflow,
         to_string(workflow.audit),
+        to_string(workflow.publish),
         rfc3339(workflow.created_at),
         in_words(runs)
     );

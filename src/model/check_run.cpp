@@ -33,11 +33,6 @@ bool is_text(std::string_view text) {
     }
 }
 
-void check_text(std::string_view what, std::string_view text, std::size_t max_bytes) {
-    if (text.empty() || text.size() > max_bytes || !is_text(text))
-        refuse(fmt::format("{} must be 1 to {} bytes of UTF-8", what, max_bytes));
-}
-
 void check_attempts(std::string_view whose, const std::optional<int>& attempts) {
     if (attempts && (*attempts < 1 || *attempts > max_max_attempts))
         refuse(fmt::format("{}: max_attempts must be 1 to {}", whose, max_max_attempts));
@@ -53,6 +48,11 @@ void check_backoff(
 }
 
 }  // namespace
+
+void check_text(std::string_view what, std::string_view text, std::size_t max_bytes) {
+    if (text.empty() || text.size() > max_bytes || !is_text(text))
+        refuse(fmt::format("{} must be 1 to {} bytes of UTF-8", what, max_bytes));
+}
 
 void check_workflow_options(std::string_view name, const WorkflowOptions& options) {
     const std::string whose = fmt::format("workflow '{}'", name);

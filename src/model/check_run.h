@@ -10,6 +10,8 @@ namespace pawl::model {
 
 void check_workflow_options(std::string_view name, const WorkflowOptions& options);
 void check_new_run(const NewRun& run, std::size_t max_payload_bytes);
+// 1 to max_bytes bytes of UTF-8 without a zero byte; `what` names it in the error.
+void check_text(std::string_view what, std::string_view text, std::size_t max_bytes);
 void check_run_page(const RunPage& page);
 // 1 to 255 bytes of UTF-8 without '#', which numbers the uses of one id.
 void check_step_id(std::string_view id);

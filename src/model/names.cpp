@@ -14,6 +14,18 @@ std::string_view to_string(StepStatus status) {
 std::string_view to_string(AuditLevel level) {
     return model::name_of(model::audit_levels, level);
 }
+std::string_view to_string(PublishLevel level) {
+    return model::name_of(model::publish_levels, level);
+}
+std::string_view to_string(OutboxStatus status) {
+    return model::name_of(model::outbox_statuses, status);
+}
+std::string_view to_string(Overlap overlap) {
+    return model::name_of(model::overlaps, overlap);
+}
+std::string_view to_string(CatchUp catch_up) {
+    return model::name_of(model::catch_ups, catch_up);
+}
 std::string_view to_string(WorkerStatus status) {
     return model::name_of(model::worker_statuses, status);
 }
@@ -89,6 +101,10 @@ std::string_view to_string(ErrorCode code) {
             return "wait_timeout";
         case ErrorCode::context_misuse:
             return "context_misuse";
+        case ErrorCode::schedule_not_found:
+            return "schedule_not_found";
+        case ErrorCode::outbox_event_not_found:
+            return "outbox_event_not_found";
         case ErrorCode::invalid_payload:
             return "invalid_payload";
         case ErrorCode::payload_too_large:

@@ -6,7 +6,9 @@
 #include <pawl/error.h>
 #include <pawl/flow.h>
 #include <pawl/message.h>
+#include <pawl/outbox.h>
 #include <pawl/run.h>
+#include <pawl/schedule.h>
 #include <pawl/worker_info.h>
 #include <pawl/workflow.h>
 #include <string_view>
@@ -97,6 +99,30 @@ inline constexpr NameTable<AuditLevel, 3> audit_levels{{
     {AuditLevel::off, "off"},
     {AuditLevel::exceptions, "exceptions"},
     {AuditLevel::all, "all"},
+}};
+
+inline constexpr NameTable<PublishLevel, 3> publish_levels{{
+    {PublishLevel::off, "off"},
+    {PublishLevel::alerts, "alerts"},
+    {PublishLevel::ends, "ends"},
+}};
+
+inline constexpr NameTable<OutboxStatus, 3> outbox_statuses{{
+    {OutboxStatus::pending, "PENDING"},
+    {OutboxStatus::published, "PUBLISHED"},
+    {OutboxStatus::parked, "PARKED"},
+}};
+
+inline constexpr NameTable<Overlap, 3> overlaps{{
+    {Overlap::allow, "allow"},
+    {Overlap::skip, "skip"},
+    {Overlap::queue_one, "queue-one"},
+}};
+
+inline constexpr NameTable<CatchUp, 3> catch_ups{{
+    {CatchUp::none, "none"},
+    {CatchUp::last, "last"},
+    {CatchUp::all, "all"},
 }};
 
 inline constexpr NameTable<WorkerStatus, 5> worker_statuses{{

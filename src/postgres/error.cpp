@@ -14,7 +14,7 @@ std::string field(const PGresult* result, int code) {
 }
 
 // Our own class of SQLSTATEs, raised by the functions in sql/postgres: see docs/errors.md.
-constexpr std::array<std::pair<std::string_view, ErrorCode>, 17> own_states{{
+constexpr std::array<std::pair<std::string_view, ErrorCode>, 19> own_states{{
     {"PW001", ErrorCode::queue_not_found},
     {"PW002", ErrorCode::queue_not_empty},
     {"PW003", ErrorCode::invalid_argument},
@@ -32,6 +32,8 @@ constexpr std::array<std::pair<std::string_view, ErrorCode>, 17> own_states{{
     {"PW015", ErrorCode::step_finished},
     {"PW016", ErrorCode::flow_not_found},
     {"PW017", ErrorCode::flow_mismatch},
+    {"PW018", ErrorCode::schedule_not_found},
+    {"PW019", ErrorCode::outbox_event_not_found},
 }};
 
 }  // namespace

@@ -92,6 +92,21 @@ public:
     RunId fork(RunId run, const std::string& from_step) override;
     void delete_run(RunId run, const std::string& reason) override;
 
+    std::vector<store::StoredSchedule> schedules(const std::optional<std::string>& only) override;
+    bool save_schedule(const store::StoredSchedule& schedule) override;
+    bool delete_schedule(const std::string& name) override;
+    store::DueSchedules due_schedules(int limit) override;
+    bool fire_schedule(const store::ScheduleFire& fire) override;
+
+    void publish(std::span<const store::OutboxRecord> events) override;
+    void publish_in(Transaction transaction, std::span<const store::OutboxRecord> events) override;
+    std::vector<OutboxEvent> list_outbox(const OutboxFilter& filter) override;
+    store::OutboxClaim claim_outbox(int limit, int per_aggregate, Duration lease) override;
+    std::vector<store::WriteStatus> report_outbox(std::span<const store::OutboxReport> reports
+    ) override;
+    std::int64_t retry_parked(std::int64_t id) override;
+    std::optional<Duration> outbox_lag() override;
+
     WorkerId register_worker(const store::NewWorker& worker) override;
     WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;

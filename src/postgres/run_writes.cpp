@@ -8,6 +8,7 @@
 namespace pawl::postgres {
 
 using store::Attempt;
+using store::OutboxRecord;
 using store::StepRecord;
 using store::Write;
 
@@ -169,6 +170,45 @@ Params finish_params(
     }));
     add_events(params, writes, places);
     params.boolean(wake == Wake::in_transaction);
+    return params;
+}
+
+Places with_events(std::span<const Write> writes) {
+    Places places;
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+        if (writes[i].publish) places.push_back(i);
+    }
+    return places;
+}
+
+// Without a wake-up: that is sent after the commit.
+Params event_params(std::span<const Write> writes, const Places& places) {
+    const auto of_events = [&](auto value) {
+        return column(writes, places, [&](const Write& w) { return value(*w.publish); });
+    };
+    Params params;
+    params.int8_array(column(writes, places, [](const Write& w) { return w.lease.message.value(); })
+    );
+    params.int4_array(column(writes, places, [](const Write& w) { return w.lease.delivery; }));
+    params.text_array(step_column(writes, places, [](const StepRecord& s) {
+        return std::string_view(s.id);
+    }));
+    params.text_array(of_events([](const OutboxRecord& r) { return std::string_view(r.event_id); })
+    );
+    params.text_array(of_events([](const OutboxRecord& r) { return std::string_view(r.event.type); }
+    ));
+    params.text_array(of_events([](const OutboxRecord& r) {
+        return std::string_view(r.event.payload.text);
+    }));
+    params.text_array(of_events([](const OutboxRecord& r) {
+        return std::string_view(r.event.aggregate);
+    }));
+    params.text_array(of_events([](const OutboxRecord& r) {
+        return std::string_view(r.event.subject);
+    }));
+    params.text_array(of_events([](const OutboxRecord& r) { return to_text(r.event.traceparent); })
+    );
+    params.boolean(false);
     return params;
 }
 

@@ -40,4 +40,8 @@ void order_by_run(std::span<const store::Write> writes, Places& places);
     std::span<const store::Write> writes, const Places& places, store::Attempt attempt, Wake wake
 );
 
+// The checkpoints that have an event with them, and these events.
+[[nodiscard]] Places with_events(std::span<const store::Write> writes);
+[[nodiscard]] Params event_params(std::span<const store::Write> writes, const Places& places);
+
 }  // namespace pawl::postgres

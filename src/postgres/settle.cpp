@@ -176,10 +176,15 @@ void settle(
     const auto parts = parts_of(writes);
     std::vector<Params> params;
     std::vector<Call> calls;
-    params.reserve(parts.size());
+    params.reserve(parts.size() + 1);
     for (const Part& part : parts) {
         params.push_back(params_of(*part.call, writes, part.places, attempt, ends.wake));
         calls.push_back({*part.call->statement, params.back()});
+    }
+    // What ctx.publish recorded goes into the outbox behind it, in the same transaction.
+    if (const Places events = with_events(writes); !events.empty()) {
+        params.push_back(event_params(writes, events));
+        calls.push_back({sql::publish_steps, params.back()});
     }
     const auto answers = connection.run(calls, Access::write);
     for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -47,6 +47,10 @@ bool wakes_others(const Write& write) {
            write.kind == WriteKind::hand_back;
 }
 
+bool publishes(const Write& write) {
+    return write.publish != nullptr;
+}
+
 bool is_suspension(const Write& write) {
     return write.kind == WriteKind::suspend;
 }
@@ -129,6 +133,7 @@ std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, A
     }
     for (const QueueId queue : ends.queues) wake_queue(queue, ends.wake);
     tell_of_ends(writes, outcomes, ends);
+    if (std::ranges::any_of(writes, publishes)) wake_queue(base::outbox_changed);
     return outcomes;
 }
 

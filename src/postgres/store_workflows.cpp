@@ -36,6 +36,8 @@ std::vector<WorkflowInfo> read_workflows(const Rows& rows) {
         workflow.created_at = rows.time(i, 11);
         workflow.is_flow = rows.boolean(i, 12);
         workflow.task_timeout = optional_duration(rows, i, 13);
+        workflow.publish =
+            model::value_of(model::publish_levels, rows.text(i, 14)).value_or(PublishLevel::off);
         workflows.push_back(std::move(workflow));
     }
     return workflows;
@@ -67,6 +69,11 @@ void PostgresStore::create_workflow(const std::string& name, const WorkflowOptio
     }
     if (options.audit) {
         params.text(to_string(*options.audit));
+    } else {
+        params.null();
+    }
+    if (options.publish) {
+        params.text(to_string(*options.publish));
     } else {
         params.null();
     }

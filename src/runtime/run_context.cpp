@@ -267,9 +267,8 @@ Write RunContext::checkpoint(StepRecord record) const {
     return write;
 }
 
-void RunContext::commit_step(StepRecord record) {
-    const WriteOutcome outcome =
-        committer_.commit_one(checkpoint(std::move(record)), Committer::Wait::park);
+void RunContext::commit_checkpoint(Write write) {
+    const WriteOutcome outcome = committer_.commit_one(std::move(write), Committer::Wait::park);
     switch (outcome.status) {
         case WriteStatus::done:
         case WriteStatus::busy:  // never the last word

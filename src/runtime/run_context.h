@@ -46,6 +46,7 @@ public:
         const std::string& name, const std::string& message, std::optional<Duration> check_after
     );
     Json call(const std::string& name, const NewRun& run);
+    void publish(const std::string& type, const Json& payload, const std::string& aggregate);
     void sleep(Duration time);
     void sleep_until(Timestamp time);
     void heartbeat();
@@ -95,7 +96,8 @@ private:
     Json execute(const std::string& id, const StepOptions& options, Context::Body body);
     void begin(store::StepRecord record, const StepOptions& options);
     [[nodiscard]] Current finish_body();
-    void commit_step(store::StepRecord record);
+    void commit_step(store::StepRecord record) { commit_checkpoint(checkpoint(std::move(record))); }
+    void commit_checkpoint(store::Write write);
     [[nodiscard]] store::StepRecord take_acquired(const std::string& id);
     [[noreturn]] void fail_step(
         store::StepRecord record, const StepOptions& options, const model::Thrown& why

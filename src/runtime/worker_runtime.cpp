@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "model/check_outbox.h"
 #include "model/flow.h"
 #include "runtime/signals.h"
 #include "runtime/worker_checks.h"
@@ -37,6 +38,7 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
     beat_interval_ = std::max<Duration>(
         std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease_ / 3), 1ms
     );
+    if (options_.outbox_sink) model::check_dispatcher_options(options_.dispatcher);
     id_ = backend_->register_worker(description(lease_));
     committer_ = std::make_unique<Committer>(*backend_);
     executor_ = std::make_unique<Executor>(options_, *committer_, leases_, *backend_);
@@ -49,6 +51,10 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
         Heartbeat::Hooks{
             [this] { hand_back_stale(); }, [this](WorkerStatus stored) { obey(stored); }}
     );
+    if (options_.housekeeping) scheduler_ = std::make_unique<Scheduler>(*backend_);
+    if (options_.outbox_sink)
+        dispatcher_ =
+            std::make_unique<OutboxDispatcher>(backend_, options_.outbox_sink, options_.dispatcher);
     // A run that was cancelled elsewhere: the heartbeat finds out what of ours it is.
     observation_ =
         std::make_unique<base::RunSignals::Observation>(backend_->run_signals(), [this](RunId run) {
@@ -120,6 +126,14 @@ void WorkerRuntime::start() {
     started_ = true;
     claimer_->start();
     claimer_->resume();
+    if (scheduler_) scheduler_->start();
+    if (dispatcher_) dispatcher_->start();
+}
+
+void WorkerRuntime::stop_taking() {
+    if (scheduler_) scheduler_->stop();
+    if (dispatcher_) dispatcher_->request_stop();
+    claimer_->stop();
 }
 
 void WorkerRuntime::poll_forever() {
@@ -141,9 +155,10 @@ void WorkerRuntime::poll_forever() {
         }
     }
     if (status() == WorkerStatus::interrupted) {
-        claimer_->stop();
+        stop_taking();
         executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
         committer_->flush(Clock::now() + backend_->options().retry_timeout);
+        if (dispatcher_) dispatcher_->stop();
         return;
     }
     stop(10s);
@@ -151,9 +166,11 @@ void WorkerRuntime::poll_forever() {
 
 int WorkerRuntime::poll_once() {
     transition(WorkerEvent::start_polling);
+    if (scheduler_) scheduler_->look();
     const int count = claimer_->claim_once(store::Scan::exact, {});
     executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
     committer_->flush(Clock::now() + backend_->options().retry_timeout);
+    if (dispatcher_) dispatcher_->dispatch_once();
     transition(WorkerEvent::poll_done);
     return count;
 }
@@ -187,7 +204,7 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     if (stopped_) return stop_report_;
     const auto until = Clock::now() + deadline;
     stopping_ = true;
-    claimer_->stop();
+    stop_taking();
     stop_report_.handed_back = hand_back(executor_->take_unstarted());
     if (!executor_->wait_until_idle(until)) {
         // C++ code cannot be killed from outside: ask it to end, give its leases back so that
@@ -203,7 +220,8 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     }
     committer_->flush(std::max(until, Clock::now() + 1s));
     heartbeat_->stop();
-    claimer_->stop();  // where a heartbeat had just resumed it
+    stop_taking();  // where a heartbeat had just resumed it
+    if (dispatcher_) dispatcher_->stop();
     try {
         transition(WorkerEvent::stop);
     } catch (const Error& error) {

@@ -1,5 +1,5 @@
 // Puts the services of a worker together and keeps its status: claimer -> executor -> committer,
-// with the heartbeat beside them.
+// with the heartbeat, the scheduler and the dispatcher of the outbox beside them.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,8 @@
 #include "runtime/executor.h"
 #include "runtime/heartbeat.h"
 #include "runtime/lease_table.h"
+#include "runtime/outbox_dispatcher.h"
+#include "runtime/scheduler.h"
 #include "store/backend.h"
 
 namespace pawl::runtime {
@@ -44,6 +46,7 @@ private:
     WorkerStatus transition(WorkerEvent event);
     void obey(WorkerStatus stored);
     void set_status(WorkerStatus status);
+    void stop_taking();  // neither messages nor fire times of schedules nor events
     int hand_back(std::vector<std::shared_ptr<Executing>> unstarted);
     void hand_back_stale();
 
@@ -69,6 +72,8 @@ private:
     std::unique_ptr<Executor> executor_;
     std::unique_ptr<Claimer> claimer_;
     std::unique_ptr<Heartbeat> heartbeat_;
+    std::unique_ptr<Scheduler> scheduler_;          // only with housekeeping
+    std::unique_ptr<OutboxDispatcher> dispatcher_;  // only with a sink
     std::unique_ptr<base::RunSignals::Observation> observation_;
 };
 

@@ -10,6 +10,7 @@
 #include "model/json_elements.h"
 #include "sqlite/calls.h"
 #include "sqlite/new_run.h"
+#include "sqlite/run_publisher.h"
 #include "sqlite/run_state.h"
 
 namespace pawl::sqlite {
@@ -351,6 +352,7 @@ void FlowEngine::succeed() {
     if (plan_.audit == AuditLevel::all) add_event("run_succeeded", "{}");
     scope_.wakeups.ended.push_back(run_.id);
     scope_.ended.push_back(run_.id);
+    RunPublisher(session_, now_, scope_.wakeups).ended(run_.id);
 }
 
 void FlowEngine::fail(const model::RunError& error, std::string_view event) {
@@ -378,6 +380,7 @@ void FlowEngine::close(RunStatus status, std::string_view error) {
     run_.status = status;
     scope_.wakeups.cancelled.push_back(run_.id);
     scope_.ended.push_back(run_.id);
+    RunPublisher(session_, now_, scope_.wakeups).ended(run_.id);
 }
 
 void FlowEngine::add_event(std::string_view kind, std::string_view data) {

@@ -37,7 +37,8 @@ Timestamp end_of_wait(const Write& write, Timestamp now) {
 Held RunSettler::checkpoint(const Write& write) {
     const auto holder = find_holder(write.lease);
     if (!holder) return Held::no;
-    record(write, *write.step, holder->worker);
+    const bool recorded = record(write, *write.step, holder->worker);
+    if (recorded && write.publish) publisher_.publish(*write.publish);
     return Held::yes;
 }
 
@@ -45,6 +46,7 @@ Held RunSettler::suspend(const Write& write) {
     const auto holder = find_holder(write.lease);
     if (!holder) return Held::no;
     const RunId run = run_of(write);
+    const bool is_new_pause = publisher_.is_new_pause(write);
     const auto until =
         write.call ? record_call(write, holder->worker) : record_wait(write, holder->worker);
     const RunStatus status = until ? write.status : RunStatus::running;
@@ -61,6 +63,7 @@ Held RunSettler::suspend(const Write& write) {
     if (status == RunStatus::paused) paused_at = now_;
     session_.execute(sql::suspend_run, run, to_string(status), paused_at, holder->worker, now_);
     add_event(write, holder->worker);
+    if (is_new_pause && status == RunStatus::paused) publisher_.paused(write);
     scope_.wakeups.add(holder->workflow);
     return Held::yes;
 }
@@ -80,6 +83,7 @@ Held RunSettler::finish(const Write& write) {
         session_.execute(
             sql::succeed_run, run, std::string_view(write.output), delivery, worker, now_
         );
+        publisher_.ended(run);
         scope_.wakeups.ended.push_back(run);
         scope_.ended.push_back(run);
     } else {
@@ -166,7 +170,7 @@ void RunSettler::fail(const RunState& run, const model::RunError& error) {
     }
     const Json json = model::to_json(error);
     session_.execute(sql::delete_message, run.id);
-    close(run.id, {RunStatus::error, json.text, run.delivery, {}});
+    close(run.id, {RunStatus::error, json.text, run.delivery, {}, error.type});
     sqlite::add_event(session_, run, error.type, json.text, now_);
 }
 
@@ -193,6 +197,7 @@ void RunSettler::close(RunId run, const End& end) {
     } else {
         scope_.wakeups.cancelled.push_back(run);
     }
+    publisher_.ended(run, end.alert);
     scope_.ended.push_back(run);
 }
 

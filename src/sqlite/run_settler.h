@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/run_error.h"
+#include "sqlite/run_publisher.h"
 #include "sqlite/run_state.h"
 #include "sqlite/task_settler.h"
 #include "sqlite/write_scope.h"
@@ -16,7 +17,10 @@ namespace pawl::sqlite {
 class RunSettler {
 public:
     explicit RunSettler(WriteScope& scope)
-        : scope_(scope), session_(scope.session), now_(scope.now) {}
+        : scope_(scope),
+          session_(scope.session),
+          now_(scope.now),
+          publisher_(scope.session, scope.now, scope.wakeups) {}
 
     // Of the holder: nothing is written where the lease is lost.
     Held checkpoint(const store::Write& write);
@@ -51,6 +55,7 @@ private:
         std::string_view error;  // JSON text
         int delivery = 0;
         WorkerId worker;
+        std::string_view alert = {};  // what pawl itself ended it for
     };
     void close(RunId run, const End& end);
     void add_event(const store::Write& write, WorkerId worker);
@@ -59,6 +64,7 @@ private:
     WriteScope& scope_;
     Session& session_;
     const Timestamp now_;
+    RunPublisher publisher_;
 };
 
 }  // namespace pawl::sqlite

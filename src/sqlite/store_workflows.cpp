@@ -14,14 +14,26 @@ std::optional<std::int64_t> milliseconds(const std::optional<Duration>& duration
     return duration->count();
 }
 
-void refuse_other_queue(Session& session, const std::string& name) {
+// What runs of flows have in common with all runs, and nothing else.
+bool fits_flow(const WorkflowOptions& options) {
+    const bool some = options.dead_letter_workflow || options.audit || options.publish;
+    return some && !options.max_attempts && !options.backoff_base && !options.backoff_cap &&
+           !options.lease && !options.run_timeout && !options.max_strikes;
+}
+
+void refuse_other_queue(Session& session, const std::string& name, const WorkflowOptions& options) {
     Rows rows = session.query(sql::flow_id, std::string_view(name));
-    if (!rows.next() || (!rows.null(0) && !rows.flag(1))) return;
+    if (!rows.next() || (!rows.null(0) && (!rows.flag(1) || fits_flow(options)))) return;
     throw Error(
         ErrorCode::invalid_argument,
         rows.null(0)
             ? fmt::format("queue '{}' exists and is not a workflow's: choose another name", name)
-            : fmt::format("'{}' is a flow: create_flow changes its options", name)
+            : fmt::format(
+                  "'{}' is a flow: create_flow changes its options; only dead_letter_workflow, "
+                  "audit and "
+                  "publish are set here",
+                  name
+              )
     );
 }
 
@@ -63,6 +75,8 @@ void write_workflow(
     if (run_timeout == 0) run_timeout.reset();
     std::optional<std::string_view> audit;
     if (options.audit) audit = to_string(*options.audit);
+    std::optional<std::string_view> publish;
+    if (options.publish) publish = to_string(*options.publish);
     session.execute(
         sql::create_workflow,
         id,
@@ -74,6 +88,7 @@ void write_workflow(
         options.dead_letter_workflow.has_value(),
         dead_letter,
         audit,
+        publish,
         now
     );
 }
@@ -95,6 +110,8 @@ WorkflowInfo read_workflow(const Rows& rows) {
     workflow.created_at = rows.time(11);
     workflow.is_flow = rows.flag(12);
     if (!rows.null(13)) workflow.task_timeout = Duration(rows.integer(13));
+    workflow.publish =
+        model::value_of(model::publish_levels, rows.text(14)).value_or(PublishLevel::off);
     return workflow;
 }
 
@@ -129,7 +146,7 @@ void delete_workflow_rows(Session& session, QueueId workflow) {
 
 void SqliteStore::create_workflow(const std::string& name, const WorkflowOptions& options) {
     write([&](Session& session, Timestamp now) {
-        refuse_other_queue(session, name);
+        refuse_other_queue(session, name, options);
         const QueueId dead_letter = find_dead_letter_workflow(session, name, options);
         write_workflow(
             session, write_queue(session, name, options, now), options, dead_letter, now

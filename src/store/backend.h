@@ -36,6 +36,50 @@ struct Triggered {
     bool created = true;
 };
 
+// A schedule as the scheduler sees it. The version grows with every change: who writes names the
+// one that was read, and is refused (false) where somebody else was faster.
+struct StoredSchedule {
+    std::int64_t id = 0;  // 0: to be made
+    std::int64_t version = 0;
+    ScheduleInfo info;
+};
+struct DueSchedules {
+    Timestamp now;                      // the database's clock
+    std::vector<StoredSchedule> due;    // not paused; a fire time has come, or what waited may go
+    std::optional<Timestamp> next_due;  // of the others
+    bool waiting = false;               // some wait for the end of a run: look again soon
+};
+// What a scheduler found out about a due schedule; model/schedule.h computes it.
+struct ScheduleFire {
+    std::int64_t id = 0;
+    std::int64_t version = 0;
+    struct Run {
+        Timestamp fire_at;
+        NewRun run;  // key and time are set
+    };
+    std::vector<Run> runs;  // to be made, as far as the overlap policy allows, in this order
+    std::optional<Timestamp> next_fire_at;
+};
+
+// A hand-out of the outbox: as leases of messages, the delivery fences.
+struct OutboxDelivery {
+    OutboxEvent event;
+    int delivery = 0;
+};
+struct OutboxClaim {
+    std::vector<OutboxDelivery> events;  // of one aggregate: consecutive, in order
+    Timestamp now;
+    std::optional<Timestamp> next_due;  // now: not all that is due was looked at, claim again
+};
+struct OutboxReport {
+    enum class Kind { published, retry, park, release };
+    std::int64_t id = 0;
+    int delivery = 0;
+    Kind kind = Kind::published;
+    std::string error;
+    Duration delay{0};  // retry
+};
+
 class Backend {
 public:
     Backend(ConnectOptions options, base::Log log)
@@ -146,6 +190,30 @@ public:
     virtual RunId retry(RunId run) = 0;
     virtual RunId fork(RunId run, const std::string& from_step) = 0;
     virtual void delete_run(RunId run, const std::string& reason) = 0;
+
+    // --- schedules ---
+    virtual std::vector<StoredSchedule> schedules(const std::optional<std::string>& only) = 0;
+    // Inserts (id 0) or updates. False: the name exists already, or the version is not the one
+    // named. Throws workflow_not_found.
+    virtual bool save_schedule(const StoredSchedule& schedule) = 0;
+    virtual bool delete_schedule(const std::string& name) = 0;  // false: there was none
+    virtual DueSchedules due_schedules(int limit) = 0;
+    // One transaction. False: another scheduler has fired it, or it was changed; nothing was done.
+    // A fire time that is not due by the database's clock is refused too.
+    virtual bool fire_schedule(const ScheduleFire& fire) = 0;
+
+    // --- outbox ---
+    virtual void publish(std::span<const OutboxRecord> events) = 0;
+    virtual void publish_in(Transaction transaction, std::span<const OutboxRecord> events) = 0;
+    virtual std::vector<OutboxEvent> list_outbox(const OutboxFilter& filter) = 0;
+    // Up to `limit` events of aggregates nobody else holds, from the oldest pending one of each on,
+    // at most `per_aggregate` of each; leased. One that waits for its next try holds back the later
+    // ones of its aggregate only; parked ones hold back nobody.
+    virtual OutboxClaim claim_outbox(int limit, int per_aggregate, Duration lease) = 0;
+    virtual std::vector<WriteStatus> report_outbox(std::span<const OutboxReport> reports) = 0;
+    virtual std::int64_t retry_parked(std::int64_t id) = 0;  // 0: all; returns how many
+    virtual std::optional<Duration> outbox_lag(
+    ) = 0;  // age of the oldest pending event that is due
 
     // --- workers ---
     virtual WorkerId register_worker(const NewWorker& worker) = 0;

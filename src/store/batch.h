@@ -5,6 +5,7 @@
 #include <optional>
 #include <pawl/flow.h>
 #include <pawl/message.h>
+#include <pawl/outbox.h>
 #include <pawl/run.h>
 #include <string>
 #include <vector>
@@ -113,6 +114,13 @@ struct StepRecord {
     std::chrono::microseconds elapsed{0};  // since its body began: started_at = now - elapsed
 };
 
+// An event as it goes into the outbox.
+struct OutboxRecord {
+    std::string event_id;  // a UUID
+    NewOutboxEvent event;
+    RunId run;
+};
+
 struct Write {
     WriteKind kind = WriteKind::archive;
     Lease lease;
@@ -131,6 +139,9 @@ struct Write {
     // suspend: the run to be made, whose end gives `step` its result (ctx.call). It is made once,
     // whatever is repeated: its idempotency key is set. delegate_task: the same for the task.
     std::shared_ptr<const NewRun> call;
+
+    // checkpoint of ctx.publish: goes into the outbox with the step's record.
+    std::shared_ptr<const OutboxRecord> publish;
 
     // Of tasks.
     std::optional<TaskRef> task;

@@ -29,7 +29,7 @@ protected:
                 definition = up_to_closing_parenthesis(match.suffix());
         }
         std::set<std::string> words;
-        const std::regex quoted("'([A-Za-z_]+)'");
+        const std::regex quoted("'([A-Za-z_-]+)'");
         for (std::sregex_iterator at(definition.begin(), definition.end(), quoted), end; at != end;
              ++at)
             words.insert((*at)[1]);
@@ -71,6 +71,16 @@ TEST_P(EnumsTest, step_statuses_are_the_same_in_sql) {
 
 TEST_P(EnumsTest, audit_levels_are_the_same_in_sql) {
     EXPECT_EQ(allowed("workflows", "audit"), names(model::audit_levels));
+}
+
+TEST_P(EnumsTest, levels_of_publishing_and_statuses_of_events_are_the_same_in_sql) {
+    EXPECT_EQ(allowed("workflows", "publish"), names(model::publish_levels));
+    EXPECT_EQ(allowed("outbox", "status"), names(model::outbox_statuses));
+}
+
+TEST_P(EnumsTest, policies_of_schedules_are_the_same_in_sql) {
+    EXPECT_EQ(allowed("schedules", "overlap"), names(model::overlaps));
+    EXPECT_EQ(allowed("schedules", "catch_up"), names(model::catch_ups));
 }
 
 TEST_P(EnumsTest, worker_events_are_the_same_in_sql) {

@@ -7,6 +7,10 @@
 //       works until SIGTERM. What a run does is said by its input: "good"; "abort"; "hang" prints
 //       "hanging" in step three of its first delivery and never returns; "stopped" prints "waiting"
 //       in step two of its first delivery, and "told" when it is told that the run is lost.
+//   pawl_crash_worker schedule URL WORKFLOW LEDGER LEASE_MS FAIL_POINT
+//       polls once, which fires what is due; exits with 86 at that storage call of it.
+//   pawl_crash_worker schedules URL WORKFLOW LEDGER LEASE_MS CONCURRENCY
+//       fires schedules until SIGTERM, beside workers that do the same.
 //
 // Every body writes "RUN DELIVERY STEP begin" and "... end" to the ledger.
 #include <atomic>
@@ -156,6 +160,36 @@ void work(
     worker.poll_forever();
 }
 
+pawl::Worker schedule_worker(const pawl::Store& store, const std::string& workflow, int threads) {
+    return pawl::worker("scheduler")
+        .handle(workflow, [](pawl::Context&) { return 1; })
+        .concurrency(threads)
+        .create(store);
+}
+
+pawl::Store connect_with_test_clock(const std::string& url) {
+    pawl::ConnectOptions options;
+    options.accept_test_clock = true;
+    return pawl::connect(url, options);
+}
+
+void schedule(const std::string& url, const std::string& workflow, int fail_point) {
+    const pawl::Store store = connect_with_test_clock(url);
+    auto worker = schedule_worker(store, workflow, 1);
+    calls_left = fail_point;
+    pawl::base::storage_hook = count_storage_call;
+    worker.poll_once();
+    pawl::base::storage_hook = nullptr;
+}
+
+void schedules(const std::string& url, const std::string& workflow, int threads) {
+    const pawl::Store store = connect_with_test_clock(url);
+    auto worker = schedule_worker(store, workflow, threads);
+    worker.handle_signals();
+    say("working");
+    worker.poll_forever();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -166,6 +200,10 @@ int main(int argc, char** argv) {
         const int number = std::stoi(arguments.at(5));
         if (arguments.at(0) == "fixed") {
             fixed(arguments.at(1), arguments.at(2), ledger, lease, number);
+        } else if (arguments.at(0) == "schedule") {
+            schedule(arguments.at(1), arguments.at(2), number);
+        } else if (arguments.at(0) == "schedules") {
+            schedules(arguments.at(1), arguments.at(2), number);
         } else {
             work(arguments.at(1), arguments.at(2), ledger, lease, number);
         }

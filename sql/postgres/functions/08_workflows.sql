@@ -2,6 +2,8 @@
 
 -- Only options that are given are changed; a run_timeout_ms of 0 and an empty dead_letter_workflow go
 -- back to none.
+drop function if exists {schema}.create_workflow(  -- it has a new parameter
+    text, integer, bigint, bigint, bigint, bigint, integer, text, text);
 create or replace function {schema}.create_workflow(
     workflow             text,
     max_attempts         integer default null,
@@ -11,7 +13,8 @@ create or replace function {schema}.create_workflow(
     run_timeout_ms       bigint default null,
     max_strikes          integer default null,
     dead_letter_workflow text default null,
-    audit                text default null
+    audit                text default null,
+    publish              text default null
 ) returns void
 language plpgsql
 as $$
@@ -40,11 +43,12 @@ begin
     if id is not null then
         insert into {schema}.workflows
             (workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, run_timeout_ms,
-             dead_letter_workflow_id, audit, created_at)
+             dead_letter_workflow_id, audit, publish, created_at)
         values (
             id, coalesce(create_workflow.max_attempts, 3), coalesce(create_workflow.backoff_base_ms, 1000),
             coalesce(create_workflow.backoff_cap_ms, 300000), nullif(create_workflow.run_timeout_ms, 0),
-            forward_to, coalesce(create_workflow.audit, 'exceptions'), now_at
+            forward_to, coalesce(create_workflow.audit, 'exceptions'),
+            coalesce(create_workflow.publish, 'off'), now_at
         );
         return;
     end if;
@@ -57,13 +61,20 @@ begin
                               else nullif(create_workflow.run_timeout_ms, 0) end,
         dead_letter_workflow_id = case when dead_letter_workflow is null then w.dead_letter_workflow_id
                                        else forward_to end,
-        audit = coalesce(create_workflow.audit, w.audit)
+        audit = coalesce(create_workflow.audit, w.audit),
+        publish = coalesce(create_workflow.publish, w.publish)
     from {schema}.queues q
-    where q.name = workflow and w.workflow_id = q.queue_id and not w.is_flow
+    where q.name = workflow and w.workflow_id = q.queue_id
+      and (not w.is_flow
+           -- What runs of flows have in common with all runs.
+           or num_nonnulls(create_workflow.dead_letter_workflow, create_workflow.audit, create_workflow.publish) > 0
+              and num_nulls(create_workflow.max_attempts, create_workflow.backoff_base_ms,
+                            create_workflow.backoff_cap_ms, create_workflow.lease_ms,
+                            create_workflow.run_timeout_ms, create_workflow.max_strikes) = 6)
     returning w.workflow_id into id;
     if id is null then
         raise exception 'queue ''%'' exists and is not a workflow''s: choose another name', workflow
-            using errcode = 'PW003';
+            using errcode = 'PW003', hint = 'Of a flow only dead_letter_workflow, audit and publish are set here.';
     end if;
     update {schema}.queues q
     set lease_ms = coalesce(create_workflow.lease_ms, q.lease_ms),
@@ -139,13 +150,14 @@ drop function if exists {schema}.list_workflows(text);  -- it has new columns
 create function {schema}.list_workflows(only_workflow text default null) returns table (
     workflow_id bigint, workflow text, paused boolean, max_attempts integer, backoff_base_ms bigint,
     backoff_cap_ms bigint, lease_ms bigint, run_timeout_ms bigint, max_strikes integer,
-    dead_letter_workflow text, audit text, created_at timestamptz, is_flow boolean, task_timeout_ms bigint
+    dead_letter_workflow text, audit text, created_at timestamptz, is_flow boolean, task_timeout_ms bigint,
+    publish text
 )
 language sql
 as $$
     select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
            q.lease_ms, w.run_timeout_ms, q.max_strikes, d.name, w.audit, w.created_at, w.is_flow,
-           w.task_timeout_ms
+           w.task_timeout_ms, w.publish
     from {schema}.workflows w
     join {schema}.queues q on q.queue_id = w.workflow_id
     left join {schema}.queues d on d.queue_id = w.dead_letter_workflow_id

@@ -191,16 +191,18 @@ declare
     visible  timestamptz[];
     payloads text[];
     resumed  boolean[];
+    publish  boolean[];  -- where its workflow asks to be told of pauses
 begin
     held := {schema}.lock_runs(run_ids, deliveries);
-    select array_agg(n.ends), array_agg(greatest(least(n.ends, n.deadline), now_at))
-    into ends, visible
+    select array_agg(n.ends), array_agg(greatest(least(n.ends, n.deadline), now_at)), array_agg(n.publish)
+    into ends, visible, publish
     from (
-        select coalesce(n.until, now_at + {schema}.ms(coalesce(n.delay_ms, 0))) as ends, d.deadline
+        select coalesce(n.until, now_at + {schema}.ms(coalesce(n.delay_ms, 0))) as ends, d.deadline,
+               d.publish
         from unnest(run_ids, statuses, delays_ms, untils) with ordinality
             as n (run_id, status, delay_ms, until, place)
         left join lateral (
-            select r.started_at + {schema}.ms(w.run_timeout_ms) as deadline
+            select r.started_at + {schema}.ms(w.run_timeout_ms) as deadline, w.publish = 'ends' as publish
             from {schema}.runs r join {schema}.workflows w using (workflow_id)
             where r.run_id = n.run_id and n.status = 'PAUSED'
             offset 0
@@ -210,6 +212,11 @@ begin
     payloads := {schema}.take_signals(
         run_ids, step_ids, held.tids, statuses, wake_ats, wake_after_delays
     );
+    if true = any(publish) then
+        publish := {schema}.new_pauses(
+            publish, run_ids, step_ids, held.tids, reasons, wake_ats, wake_after_delays
+        );
+    end if;
 
     insert into {schema}.steps as s
         (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at,
@@ -276,6 +283,14 @@ begin
                 where n.resumed and n.tid is not null
             ))
         ) w;
+    end if;
+    if true = any(publish) then
+        perform {schema}.publish_pauses(
+            array_agg(n.run_id), array_agg(coalesce(n.pause_message, n.reason)), now_at)
+        from unnest(run_ids, publish, resumed, pause_messages, reasons)
+            as n (run_id, publish, resumed, pause_message, reason)
+        where n.publish and not n.resumed
+        having count(*) > 0;
     end if;
     if held.complete then
         return array_fill('done'::text, array[cardinality(run_ids)]);
@@ -350,6 +365,9 @@ begin
         );
     end if;
     perform {schema}.end_calls(ended, now_at);
+    if exists (select from {schema}.workflows w where w.publish <> 'off') then
+        perform {schema}.publish_run_ends(ended, now_at);
+    end if;
     awaited := {schema}.take_waiters(ended, wake);
 end
 $$;
@@ -389,6 +407,33 @@ begin
     return payloads;
 end
 $$;
+
+-- Which of these pauses are new, and are to be told of: a pause that is checked is none, nor is a sleep.
+create or replace function {schema}.new_pauses(
+    publish boolean[], run_ids bigint[], step_ids text[], tids tid[], reasons text[],
+    wake_ats timestamptz[], wake_after_delays boolean[]
+) returns boolean[]
+language sql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+    select array(
+        select coalesce(n.publish, false) and n.tid is not null and n.wake_at is null
+               and n.wake_after_delay is not true
+               and case when n.step_id is null then not exists (
+                            select from {schema}.messages m
+                            where m.message_id = n.run_id and m.last_error = n.reason
+                            offset 0)
+                        else not exists (
+                            select from {schema}.steps s
+                            where s.run_id = n.run_id and s.step_id = n.step_id and s.status = 'PAUSED'
+                            offset 0)
+                   end
+        from unnest(publish, run_ids, step_ids, tids, reasons, wake_ats, wake_after_delays) with ordinality
+            as n (publish, run_id, step_id, tid, reason, wake_at, wake_after_delay, place)
+        order by n.place
+    )
+$$;
+comment on function {schema}.new_pauses is 'Internal: which of these suspensions are pauses to be told of.';
 
 -- What the holders have to say; an empty kind says nothing.
 create or replace function {schema}.add_events(

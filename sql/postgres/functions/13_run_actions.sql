@@ -145,6 +145,7 @@ begin
     perform {schema}.close_runs(array[run_id], at);
     perform {schema}.add_event(run_id, audited, 'cancelled', cancelled_error, delivery, at);
     perform {schema}.end_calls(array[run_id], at);
+    perform {schema}.publish_run_ends(array[run_id], at);
 end
 $$;
 comment on function {schema}.cancel_locked is 'Internal: cancels a run that the caller has locked.';

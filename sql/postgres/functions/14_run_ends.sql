@@ -67,6 +67,7 @@ begin
     perform {schema}.close_runs(run_ids, now_at);
     perform {schema}.trigger_dead_letters(run_ids);
     perform {schema}.end_calls(run_ids, now_at);
+    perform {schema}.publish_run_ends(run_ids, now_at, types);
     perform {schema}.take_waiters(run_ids, true);
 end
 $$;

@@ -80,6 +80,7 @@ begin
     perform {schema}.close_runs(run_ids, at);
     perform {schema}.trigger_dead_letters(run_ids);
     perform {schema}.end_calls(run_ids, at);
+    perform {schema}.publish_run_ends(array(select distinct u from unnest(run_ids) u), at);
 end
 $$;
 comment on function {schema}.flow_end_as_error is 'Internal: ends flows'' runs as ERROR; nothing of them stays open.';

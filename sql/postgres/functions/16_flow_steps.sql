@@ -158,6 +158,7 @@ begin
         select array_agg(c.run_id) into ended from counted c where c.remaining_steps = 0;
         if ended is not null then
             perform {schema}.end_calls(ended, at);
+            perform {schema}.publish_run_ends(ended, at);
         end if;
     end if;
 end

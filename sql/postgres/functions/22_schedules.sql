@@ -1,0 +1,231 @@
+-- Schedules. When they fire is computed by the library (src/model/cron.h): here fire times are only
+-- kept, and turned into runs. Who fires or changes a schedule names the version it has read.
+-- Lock order: the workflow (its row, or its queue's advisory lock), then the schedule; as when a
+-- workflow is deleted with its schedules.
+
+create or replace function {schema}.list_schedules(only_schedule text default null) returns table (
+    schedule_id bigint, version bigint, schedule text, workflow text, cron text, time_zone text,
+    params text, starts_at timestamptz, ends_at timestamptz, jitter_ms bigint, priority integer,
+    overlap text, catch_up text, catch_up_limit integer, paused boolean, next_fire_at timestamptz,
+    last_fire_at timestamptz, last_run_id bigint, waiting_fire_at timestamptz, created_at timestamptz
+)
+language sql stable
+as $$
+    select s.schedule_id, s.version, s.name, q.name, s.cron, s.time_zone, s.input, s.starts_at,
+           s.ends_at, s.jitter_ms, s.priority, s.overlap, s.catch_up, s.catch_up_limit, s.paused,
+           s.next_fire_at, s.last_fire_at, s.last_run_id, s.waiting_fire_at, s.created_at
+    from {schema}.schedules s
+    join {schema}.queues q on q.queue_id = s.workflow_id
+    where only_schedule is null or s.name = only_schedule
+    order by s.name
+$$;
+comment on function {schema}.list_schedules is 'Schedules with their settings and next fire times, by name.';
+
+-- False: the name exists already (no schedule_id given), or the version is not the one named.
+create or replace function {schema}.save_schedule(
+    schedule_id     bigint,
+    version         bigint,
+    schedule        text,
+    workflow        text,
+    cron            text,
+    time_zone       text,
+    params          text,
+    starts_at       timestamptz,
+    ends_at         timestamptz,
+    jitter_ms       bigint,
+    priority        integer,
+    overlap         text,
+    catch_up        text,
+    catch_up_limit  integer,
+    paused          boolean,
+    next_fire_at    timestamptz,
+    waiting_fire_at timestamptz
+) returns boolean
+language plpgsql
+as $$
+declare
+    now_at timestamptz := {schema}.clock();
+    id     bigint;
+    saved  boolean;
+begin
+    -- Locked, it cannot be deleted under our hands.
+    select w.workflow_id into id
+    from {schema}.workflows w
+    where w.workflow_id = (select q.queue_id from {schema}.queues q where q.name = workflow)
+    for key share;
+    if id is null then
+        raise exception 'workflow ''%'' does not exist: create it first', workflow using errcode = 'PW007';
+    end if;
+    if coalesce(save_schedule.schedule_id, 0) = 0 then
+        insert into {schema}.schedules
+            (name, workflow_id, cron, time_zone, input, starts_at, ends_at, jitter_ms, priority, overlap,
+             catch_up, catch_up_limit, paused, next_fire_at, waiting_fire_at, created_at)
+        values (
+            schedule, id, save_schedule.cron, save_schedule.time_zone, params, save_schedule.starts_at,
+            save_schedule.ends_at, save_schedule.jitter_ms, save_schedule.priority, save_schedule.overlap,
+            save_schedule.catch_up, save_schedule.catch_up_limit, save_schedule.paused,
+            save_schedule.next_fire_at, save_schedule.waiting_fire_at, now_at
+        )
+        on conflict (name) do nothing;
+    else
+        update {schema}.schedules s
+        set version = s.version + 1, workflow_id = id, cron = save_schedule.cron,
+            time_zone = save_schedule.time_zone, input = params, starts_at = save_schedule.starts_at,
+            ends_at = save_schedule.ends_at, jitter_ms = save_schedule.jitter_ms,
+            priority = save_schedule.priority, overlap = save_schedule.overlap,
+            catch_up = save_schedule.catch_up, catch_up_limit = save_schedule.catch_up_limit,
+            paused = save_schedule.paused, next_fire_at = save_schedule.next_fire_at,
+            waiting_fire_at = save_schedule.waiting_fire_at
+        where s.schedule_id = save_schedule.schedule_id and s.version = save_schedule.version;
+    end if;
+    saved := found;
+    if saved then
+        perform pg_notify('pawl_{schema_name}', '-1');  -- schedulers look again
+    end if;
+    return saved;
+end
+$$;
+comment on function {schema}.save_schedule is
+    'Makes a schedule, or changes the version of it that was read; false where somebody else was faster.';
+
+create or replace function {schema}.delete_schedule(schedule text) returns boolean
+language plpgsql
+as $$
+begin
+    delete from {schema}.schedules s where s.name = schedule;
+    return found;
+end
+$$;
+comment on function {schema}.delete_schedule is 'Deletes a schedule; its runs stay. False where there is none.';
+
+-- One row per schedule that has to be fired: a fire time has come, or what waited for the end of a run
+-- may go. Where there is none, one row that tells only the time and when to look again.
+create or replace function {schema}.due_schedules(max_rows integer default 100) returns table (
+    now_at timestamptz, next_due timestamptz, waiting boolean, schedule_id bigint, version bigint,
+    schedule text, workflow text, cron text, time_zone text, params text, starts_at timestamptz,
+    ends_at timestamptz, jitter_ms bigint, priority integer, overlap text, catch_up text,
+    catch_up_limit integer, paused boolean, next_fire_at timestamptz, last_fire_at timestamptz,
+    last_run_id bigint, waiting_fire_at timestamptz, created_at timestamptz
+)
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+    due bigint[];
+begin
+    now_at := {schema}.clock();
+    due := array(
+        select s.schedule_id from {schema}.schedules s
+        where not s.paused and s.next_fire_at <= now_at
+        order by s.next_fire_at limit max_rows
+    ) || array(
+        select s.schedule_id from {schema}.schedules s
+        where s.waiting_fire_at is not null and not s.paused
+          and not exists (
+              select from {schema}.runs r where r.run_id = s.last_run_id and r.completed_at is null
+          )
+        limit max_rows
+    );
+    next_due := (
+        select min(s.next_fire_at) from {schema}.schedules s
+        where not s.paused and s.next_fire_at > now_at
+    );
+    waiting := exists (
+        select from {schema}.schedules s where s.waiting_fire_at is not null and not s.paused
+    );
+    if cardinality(due) = 0 then
+        return next;
+        return;
+    end if;
+    return query
+    select due_schedules.now_at, due_schedules.next_due, due_schedules.waiting, l.*
+    from {schema}.list_schedules() l where l.schedule_id = any(due);
+end
+$$;
+comment on function {schema}.due_schedules is
+    'Schedules that have to be fired now, and when the next one will be.';
+
+-- Runs of a schedule that is locked; returns them in the order of their fire times.
+create or replace function {schema}.trigger_schedule(
+    s {schema}.schedules, workflow text, ats timestamptz[], idempotency_keys text[], wake boolean
+) returns bigint[]
+language sql
+as $$
+    select t.run_ids
+    from {schema}.trigger_batch(
+        array_fill(workflow, array[cardinality(ats)]), array_fill(s.input, array[cardinality(ats)]),
+        array_fill(s.priority, array[cardinality(ats)]), ats => ats, idempotency_keys => idempotency_keys,
+        tag_places => array(select generate_series(1, cardinality(ats))),
+        tags => array_fill('schedule:' || s.name, array[cardinality(ats)]), wake => wake
+    ) t
+$$;
+comment on function {schema}.trigger_schedule is 'Internal: makes the runs of a schedules fire times.';
+
+-- Makes the runs of these fire times, as far as the overlap policy allows, and moves the schedule on.
+-- Not fired: another scheduler has it in its hands or was faster, it was changed, or a time has not come.
+create or replace function {schema}.fire_schedule(
+    schedule_id      bigint,
+    version          bigint,
+    fire_ats         timestamptz[],
+    ats              timestamptz[],
+    idempotency_keys text[],
+    next_fire_at     timestamptz,
+    wake             boolean default true,
+    out fired boolean, out fired_workflow_id bigint
+)
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+    now_at   timestamptz := {schema}.clock();
+    s        {schema}.schedules;
+    workflow text;
+    made     bigint[];
+begin
+    fired := false;
+    select f.workflow_id, q.name into fired_workflow_id, workflow
+    from {schema}.schedules f join {schema}.queues q on q.queue_id = f.workflow_id
+    where f.schedule_id = fire_schedule.schedule_id and f.version = fire_schedule.version;
+    if not found then
+        return;
+    end if;
+    perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(fired_workflow_id));
+    select f.* into s from {schema}.schedules f
+    where f.schedule_id = fire_schedule.schedule_id and f.version = fire_schedule.version and not f.paused
+    for update skip locked;
+    if not found or now_at < any(fire_ats) then
+        return;
+    end if;
+    fired := true;
+    if s.overlap = 'allow' then
+        if cardinality(fire_ats) > 0 then
+            made := {schema}.trigger_schedule(s, workflow, ats, idempotency_keys, wake);
+            s.last_run_id := made[cardinality(made)];
+            s.last_fire_at := fire_ats[cardinality(fire_ats)];
+            s.waiting_fire_at := null;
+        end if;
+    else
+        -- The last run is live from its making on: at most one of several is made.
+        for i in 1 .. coalesce(cardinality(fire_ats), 0) loop
+            if not exists (
+                select from {schema}.runs r where r.run_id = s.last_run_id and r.completed_at is null
+            ) then
+                made := {schema}.trigger_schedule(s, workflow, ats[i:i], idempotency_keys[i:i], wake);
+                s.last_run_id := made[1];
+                s.last_fire_at := fire_ats[i];
+                if s.waiting_fire_at = fire_ats[i] then
+                    s.waiting_fire_at := null;
+                end if;
+            elsif s.overlap = 'queue-one' and s.waiting_fire_at is null then
+                s.waiting_fire_at := fire_ats[i];
+            end if;
+        end loop;
+    end if;
+    update {schema}.schedules f
+    set version = f.version + 1, next_fire_at = fire_schedule.next_fire_at,
+        last_fire_at = s.last_fire_at, last_run_id = s.last_run_id, waiting_fire_at = s.waiting_fire_at
+    where f.schedule_id = s.schedule_id;
+end
+$$;
+comment on function {schema}.fire_schedule is
+    'Makes the runs of a schedule''s fire times, once, whoever tries; false where somebody else was faster.';

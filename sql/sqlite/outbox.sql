@@ -1,0 +1,141 @@
+-- The outbox. How events are handed out is told in sql/postgres/functions/23_outbox.sql; here one writer
+-- at a time is all the locking there is.
+
+-- name: insert_outbox(event_id, type, payload, aggregate, subject, traceparent, run_id, now)
+insert into pawl_outbox
+    (event_id, type, payload, aggregate, subject, traceparent, run_id, status, visible_at, created_at)
+values
+    (@event_id, @type, @payload, @aggregate, @subject, @traceparent, @run_id, 'PENDING', @now, @now);
+
+-- name: some_workflow_publishes()
+select 1 from pawl_workflows where publish <> 'off' limit 1;
+
+-- What the automatic event of a run's end is made of.
+-- name: publishing_run(run_id)
+select w.publish, q.name, r.status, r.output, r.error, w.dead_letter_workflow_id is not null
+from pawl_runs r
+join pawl_workflows w on w.workflow_id = r.workflow_id
+join pawl_queues q on q.queue_id = r.workflow_id
+where r.run_id = @run_id and w.publish <> 'off';
+
+-- name: message_error(message_id)
+select last_error from pawl_messages where message_id = @message_id;
+
+-- name: outbox_is_due(now)
+select 1 from pawl_outbox where status = 'PENDING' and visible_at <= @now limit 1;
+
+-- name: next_outbox(now)
+select visible_at from pawl_outbox where status = 'PENDING' and visible_at > @now
+order by visible_at limit 1;
+
+-- name: due_outbox(now, max_rows)
+select outbox_id, aggregate from pawl_outbox where status = 'PENDING' and visible_at <= @now
+order by visible_at limit @max_rows;
+
+-- Until when an aggregate is not to be touched: its first event waits, or one is in somebody's hands.
+-- name: aggregate_blocked_until(aggregate)
+select max((select o.visible_at from pawl_outbox o indexed by pawl_outbox_pending
+            where o.status = 'PENDING' and o.aggregate = @aggregate
+            order by o.outbox_id limit 1),
+           coalesce((select max(o.visible_at) from pawl_outbox o indexed by pawl_outbox_leased
+                     where o.leased = 1 and o.aggregate = @aggregate), 0));
+
+-- The line of an aggregate, with whether each may be taken.
+-- name: outbox_line(aggregate, now, max_rows)
+select outbox_id, visible_at <= @now or (leased = 0 and last_error is null)
+from pawl_outbox indexed by pawl_outbox_pending
+where status = 'PENDING' and aggregate = @aggregate
+order by outbox_id limit @max_rows;
+
+-- name: postpone_outbox(outbox_id, visible_at)
+update pawl_outbox set visible_at = @visible_at where outbox_id = @outbox_id;
+
+-- name: lease_outbox(outbox_id, visible_at)
+update pawl_outbox
+set leased = 1, delivery = delivery + 1, attempts = attempts + 1, visible_at = @visible_at
+where outbox_id = @outbox_id;
+
+-- name: leased_outbox(outbox_id)
+select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
+       last_error, created_at, visible_at, published_at, delivery
+from pawl_outbox where outbox_id = @outbox_id;
+
+-- name: publish_reported(outbox_id, delivery, now)
+update pawl_outbox
+set leased = 0, status = 'PUBLISHED', published_at = @now, last_error = null, visible_at = @now
+where outbox_id = @outbox_id and delivery = @delivery and leased = 1
+returning aggregate;
+
+-- name: retry_reported(outbox_id, delivery, error, visible_at)
+update pawl_outbox
+set leased = 0, last_error = @error, visible_at = @visible_at
+where outbox_id = @outbox_id and delivery = @delivery and leased = 1
+returning aggregate;
+
+-- name: park_reported(outbox_id, delivery, error, now)
+update pawl_outbox
+set leased = 0, status = 'PARKED', last_error = @error, visible_at = @now
+where outbox_id = @outbox_id and delivery = @delivery and leased = 1
+returning aggregate;
+
+-- As if it had not been handed out.
+-- name: release_reported(outbox_id, delivery, now)
+update pawl_outbox
+set leased = 0, attempts = attempts - 1, visible_at = @now
+where outbox_id = @outbox_id and delivery = @delivery and leased = 1
+returning aggregate;
+
+-- The first of a line, where it has only waited for others, may go.
+-- name: advance_line(aggregate, now)
+update pawl_outbox set visible_at = @now
+where outbox_id = (select o.outbox_id from pawl_outbox o indexed by pawl_outbox_pending
+                   where o.status = 'PENDING' and o.aggregate = @aggregate
+                   order by o.outbox_id limit 1)
+  and visible_at > @now and leased = 0 and last_error is null;
+
+-- As if it had never been tried.
+-- name: retry_parked(outbox_id, now)
+update pawl_outbox set status = 'PENDING', attempts = 0, last_error = null, visible_at = @now
+where status = 'PARKED' and outbox_id = @outbox_id;
+
+-- name: retry_all_parked(now)
+update pawl_outbox indexed by pawl_outbox_parked
+set status = 'PENDING', attempts = 0, last_error = null, visible_at = @now
+where status = 'PARKED';
+
+-- name: list_outbox(status, type, aggregate, after_event, max_rows)
+select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
+       last_error, created_at, visible_at, published_at
+from pawl_outbox
+where outbox_id > @after_event
+  and (@status is null or status = @status)
+  and (@type is null or type = @type)
+  and (@aggregate is null or aggregate = @aggregate)
+order by outbox_id limit @max_rows;
+
+-- Through its index, whatever else is there.
+-- name: list_parked(type, aggregate, after_event, max_rows)
+select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
+       last_error, created_at, visible_at, published_at
+from pawl_outbox indexed by pawl_outbox_parked
+where status = 'PARKED' and outbox_id > @after_event
+  and (@type is null or type = @type)
+  and (@aggregate is null or aggregate = @aggregate)
+order by outbox_id limit @max_rows;
+
+-- name: list_run_outbox(run_id, status, type, aggregate, after_event, max_rows)
+select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
+       last_error, created_at, visible_at, published_at
+from pawl_outbox indexed by pawl_outbox_run
+where run_id = @run_id and outbox_id > @after_event
+  and (@status is null or status = @status)
+  and (@type is null or type = @type)
+  and (@aggregate is null or aggregate = @aggregate)
+order by outbox_id limit @max_rows;
+
+-- Of the hundred that have waited longest.
+-- name: oldest_due_outbox(now)
+select min(d.created_at)
+from (select o.created_at from pawl_outbox o
+      where o.status = 'PENDING' and o.visible_at <= @now
+      order by o.visible_at limit 100) d;

@@ -1,0 +1,325 @@
+#include "runtime/outbox_dispatcher.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <iterator>
+#include <utility>
+
+#include "base/random.h"
+#include "model/check.h"
+#include "model/check_outbox.h"
+#include "model/retry.h"
+#include "store/retry.h"
+
+namespace pawl::runtime {
+
+using store::OutboxDelivery;
+using store::OutboxReport;
+using store::WriteStatus;
+
+namespace {
+
+constexpr Duration look_after_error = 1s;
+constexpr Duration look_deaf = 500ms;  // where other processes cannot wake us
+// On SQLite every commit of others is a wake-up.
+constexpr Duration look_at_most_every = 20ms;
+
+constexpr std::array wakes{base::outbox_changed};
+
+void rest(std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    stopped.wait_until(lock, stop, until, [] { return false; });
+}
+
+bool same_line(const OutboxDelivery& one, const OutboxDelivery& other) {
+    return !one.event.aggregate.empty() && one.event.aggregate == other.event.aggregate;
+}
+
+OutboxReport given_back(const OutboxDelivery& delivery) {
+    return {delivery.event.id, delivery.delivery, OutboxReport::Kind::release, {}, {}};
+}
+
+}  // namespace
+
+OutboxDispatcher::OutboxDispatcher(
+    std::shared_ptr<store::Backend> backend, Sink sink, DispatcherOptions options
+)
+    : backend_(std::move(backend)), sink_(std::move(sink)), options_(options) {
+    if (!sink_) throw Error(ErrorCode::invalid_argument, "a dispatcher needs a sink");
+    model::check_dispatcher_options(options_);
+    if (!backend_->options().accept_test_clock && backend_->has_test_clock())
+        throw Error(
+            ErrorCode::test_clock,
+            "dispatcher: the store's clock is replaced by a test clock; set "
+            "ConnectOptions::accept_test_clock in tests"
+        );
+}
+
+OutboxDispatcher::~OutboxDispatcher() {
+    stop();
+}
+
+void OutboxDispatcher::start() {
+    const std::lock_guard lock(lifecycle_);
+    if (!threads_.empty()) return;
+    shift_ = std::make_unique<Shift>(Mode::forever);
+    for (int i = 0; i < options_.concurrency; ++i)
+        threads_.emplace_back([this](const std::stop_token& stop) { work(*shift_, stop); });
+}
+
+void OutboxDispatcher::request_stop() {
+    const std::lock_guard lock(lifecycle_);
+    for (std::jthread& thread : threads_) thread.request_stop();
+}
+
+void OutboxDispatcher::stop() {
+    const std::lock_guard lock(lifecycle_);
+    for (std::jthread& thread : threads_) thread.request_stop();
+    threads_.clear();  // joins
+    if (!shift_) return;
+    for (Line& line : shift_->lines) {
+        std::vector<OutboxReport> unsent;
+        for (const OutboxDelivery& delivery : line.events) unsent.push_back(given_back(delivery));
+        report(std::move(unsent));
+    }
+    shift_.reset();
+}
+
+int OutboxDispatcher::dispatch_once() {
+    Shift shift(Mode::once);
+    {
+        std::vector<std::jthread> others;
+        for (int i = 1; i < options_.concurrency; ++i)
+            others.emplace_back([&](const std::stop_token& stop) { work(shift, stop); });
+        work(shift, {});
+        for (std::jthread& other : others) other.join();
+    }
+    if (shift.failure) std::rethrow_exception(shift.failure);
+    return shift.delivered;
+}
+
+void OutboxDispatcher::work(Shift& shift, const std::stop_token& stop) {
+    std::unique_lock lock(shift.mutex);
+    while (!stop.stop_requested() && !shift.over) {
+        if (!shift.lines.empty()) {
+            Line line = std::move(shift.lines.front());
+            shift.lines.pop_front();
+            ++shift.in_hand;
+            lock.unlock();
+            deliver(shift, std::move(line), stop);
+            lock.lock();
+            --shift.in_hand;
+            shift.changed.notify_all();
+        } else if (!shift.claiming) {
+            shift.claiming = true;
+            lock.unlock();
+            claim(shift, stop);
+            lock.lock();
+            shift.claiming = false;
+            shift.changed.notify_all();
+        } else {
+            shift.changed.wait(lock, stop, [&] {
+                return !shift.lines.empty() || !shift.claiming || shift.over;
+            });
+        }
+    }
+}
+
+void OutboxDispatcher::claim(Shift& shift, const std::stop_token& stop) {
+    if (shift.mode == Mode::forever) {
+        claim_when_due(shift, stop);
+        return;
+    }
+    try {
+        claim_rest(shift);
+    } catch (...) {
+        const std::lock_guard lock(shift.mutex);
+        shift.failure = std::current_exception();
+        shift.over = true;
+    }
+}
+
+// Until there are lines.
+void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop) {
+    base::WakeHub& hub = backend_->wake_hub();
+    while (!stop.stop_requested()) {
+        const auto ticket = hub.ticket();
+        const auto looked_at = Clock::now();
+        Duration pause = options_.poll_interval;
+        if (!backend_->hears_others()) pause = std::min(pause, look_deaf);
+        try {
+            const auto next_due = claim_lines(shift);
+            const std::lock_guard lock(shift.mutex);
+            if (!shift.lines.empty()) return;
+            if (next_due) pause = std::min(pause, *next_due);
+        } catch (const std::exception& error) {
+            backend_->log().warning(fmt::format("events are delivered later: {}", error.what()));
+            pause = look_after_error;
+        }
+        if (pause > Duration::zero() && hub.wait(ticket, wakes, Clock::now() + pause, stop))
+            rest(std::min(looked_at + look_at_most_every, Clock::now() + pause), stop);
+    }
+}
+
+// Until there are lines, or nothing is due and nothing is in hand any more.
+void OutboxDispatcher::claim_rest(Shift& shift) {
+    while (true) {
+        int in_hand = 0;
+        {
+            const std::lock_guard lock(shift.mutex);
+            in_hand = shift.in_hand;
+        }
+        const auto next_due = store::retrying(*backend_, [&] { return claim_lines(shift); });
+        std::unique_lock lock(shift.mutex);
+        if (!shift.lines.empty()) return;
+        if (next_due && *next_due <= Duration::zero()) continue;  // not all was looked at
+        shift.over = in_hand == 0;
+        if (shift.over) return;
+        // A line that was in hand may leave a rest, or let others go: look again when it is done.
+        shift.changed.wait(lock, [&] { return shift.in_hand < in_hand; });
+    }
+}
+
+std::optional<Duration> OutboxDispatcher::claim_lines(Shift& shift) {
+    const int per_aggregate = std::max(1, options_.batch / options_.concurrency);
+    const auto asked_at = Clock::now();
+    store::OutboxClaim claim =
+        backend_->claim_outbox(options_.batch, per_aggregate, options_.lease);
+    const std::lock_guard lock(shift.mutex);
+    for (OutboxDelivery& delivery : claim.events) {
+        if (shift.lines.empty() || !same_line(shift.lines.back().events.back(), delivery))
+            shift.lines.push_back({{}, asked_at + options_.lease / 2});
+        shift.lines.back().events.push_back(std::move(delivery));
+    }
+    if (!claim.next_due) return std::nullopt;
+    return std::chrono::ceil<Duration>(*claim.next_due - claim.now);
+}
+
+void OutboxDispatcher::deliver(Shift& shift, Line line, const std::stop_token& stop) {
+    std::vector<OutboxReport> unsent;
+    bool goes_on = true;
+    for (const OutboxDelivery& delivery : line.events) {
+        goes_on = goes_on && !stop.stop_requested() && Clock::now() < line.start_until;
+        if (!goes_on) {
+            unsent.push_back(given_back(delivery));
+            continue;
+        }
+        const OutboxReport became = to_report(delivery, call_sink(delivery.event));
+        if (became.kind == OutboxReport::Kind::published) {
+            const std::lock_guard lock(shift.mutex);
+            ++shift.delivered;
+        } else {
+            log_failure(delivery.event, became);
+        }
+        // What comes behind an event that is tried again waits for it. It is given back in the same
+        // report: nobody shall find the first one waiting and the others in our hands.
+        goes_on = became.kind != OutboxReport::Kind::retry;
+        unsent.push_back(became);
+        if (goes_on) report(std::exchange(unsent, {}));
+    }
+    if (!unsent.empty()) report(std::move(unsent));
+}
+
+SinkResult OutboxDispatcher::call_sink(const OutboxEvent& event) const {
+    try {
+        return sink_(event);
+    } catch (const std::exception& error) {
+        return {SinkResult::Kind::retry, error.what(), {}};
+    } catch (...) {
+        return {SinkResult::Kind::retry, "the sink threw what is no std::exception", {}};
+    }
+}
+
+OutboxReport OutboxDispatcher::to_report(const OutboxDelivery& delivery, const SinkResult& result)
+    const {
+    OutboxReport report{delivery.event.id, delivery.delivery, {}, {}, {}};
+    report.error = model::storable_text(result.error);
+    switch (result.kind) {
+        case SinkResult::Kind::delivered:
+            report.kind = OutboxReport::Kind::published;
+            return report;
+        case SinkResult::Kind::reject:
+            report.kind = OutboxReport::Kind::park;
+            return report;
+        case SinkResult::Kind::retry:
+            break;
+    }
+    report.kind = delivery.event.attempts >= options_.max_attempts ? OutboxReport::Kind::park
+                                                                   : OutboxReport::Kind::retry;
+    const Duration backoff = model::backoff(
+        delivery.event.attempts - 1,
+        options_.backoff_base,
+        options_.backoff_cap,
+        base::random_fraction()
+    );
+    report.delay = std::max(result.retry_after.value_or(backoff), Duration::zero());
+    return report;
+}
+
+// One thread writes for all: who comes while it does leaves his to it.
+void OutboxDispatcher::report(std::vector<OutboxReport> reports) {
+    std::unique_lock lock(reports_mutex_);
+    std::ranges::move(reports, std::back_inserter(reports_));
+    if (reporting_) return;
+    reporting_ = true;
+    while (!reports_.empty()) {
+        const auto together = std::exchange(reports_, {});
+        lock.unlock();
+        write(together);
+        lock.lock();
+    }
+    reporting_ = false;
+}
+
+// A report that is repeated changes nothing. One that cannot be written at all is made up for by
+// the lease: the events come again.
+void OutboxDispatcher::write(const std::vector<OutboxReport>& reports) {
+    store::Retry retry(*backend_);
+    bool repeated = false;
+    while (true) {
+        try {
+            const auto outcomes = backend_->report_outbox(reports);
+            const auto lost = std::ranges::count(outcomes, WriteStatus::lease_lost);
+            if (lost > 0 && !repeated)
+                backend_->log().warning(fmt::format(
+                    "{} events took longer than the dispatcher's lease of {} ms: they may be "
+                    "delivered twice",
+                    lost,
+                    options_.lease.count()
+                ));
+            return;
+        } catch (const Error& error) {
+            repeated = repeated || error.in_doubt();
+            if (error.retryable() && retry.wait(error.what())) continue;
+            backend_->log().error(
+                fmt::format("{} events come again: {}", reports.size(), error.what())
+            );
+            return;
+        }
+    }
+}
+
+void OutboxDispatcher::log_failure(const OutboxEvent& event, const OutboxReport& report) const {
+    if (report.kind == OutboxReport::Kind::park) {
+        backend_->log().error(fmt::format(
+            "event {} ({}) is parked after {} attempts: {}",
+            event.id,
+            event.type,
+            event.attempts,
+            report.error
+        ));
+    } else {
+        backend_->log().info(fmt::format(
+            "event {} ({}) is tried again in {} ms: {}",
+            event.id,
+            event.type,
+            report.delay.count(),
+            report.error
+        ));
+    }
+}
+
+}  // namespace pawl::runtime

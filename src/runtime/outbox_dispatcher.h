@@ -1,0 +1,90 @@
+// Delivers the outbox: its threads take lines (the events of one aggregate, in order) and call the
+// sink for one event after the other. Whoever finds no line left claims more, so that a slow
+// aggregate holds up nobody. What became of an event is reported at once, together with what the
+// other threads have at that moment.
+//
+// Sent, and killed before the report: the event is sent again when the lease ends, with the same
+// event_id. The same goes for a delivery that takes longer than the lease.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <pawl/outbox.h>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "store/backend.h"
+
+namespace pawl::runtime {
+
+class OutboxDispatcher {
+public:
+    // Throws invalid_argument, test_clock.
+    OutboxDispatcher(std::shared_ptr<store::Backend> backend, Sink sink, DispatcherOptions options);
+    ~OutboxDispatcher();
+    OutboxDispatcher(const OutboxDispatcher&) = delete;
+    OutboxDispatcher& operator=(const OutboxDispatcher&) = delete;
+
+    // All idempotent; a stopped one may be started again.
+    void start();
+    void request_stop();  // returns at once: no delivery begins any more
+    void stop();          // waits for those under way, gives the rest back
+    // Returns when nothing is due any more; how many were delivered. Throws what the store throws.
+    int dispatch_once();
+
+private:
+    using Clock = std::chrono::steady_clock;
+    enum class Mode { once, forever };
+    struct Line {
+        std::vector<store::OutboxDelivery> events;
+        Clock::time_point start_until;  // no delivery begins later: it might outlive the lease
+    };
+    // One start() or one dispatch_once(): what its threads share.
+    struct Shift {
+        explicit Shift(Mode how) : mode(how) {}
+        const Mode mode;
+        std::mutex mutex;
+        std::condition_variable_any changed;
+        std::deque<Line> lines;
+        int in_hand = 0;        // lines that are being delivered
+        bool claiming = false;  // by one thread at a time
+        bool over = false;      // of Mode::once: nothing is due any more
+        int delivered = 0;
+        std::exception_ptr failure;  // of Mode::once
+    };
+
+    void work(Shift& shift, const std::stop_token& stop);
+    void claim(Shift& shift, const std::stop_token& stop);
+    void claim_when_due(Shift& shift, const std::stop_token& stop);
+    void claim_rest(Shift& shift);
+    // Adds what it gets to the shift's lines. Returns after how long to look again.
+    std::optional<Duration> claim_lines(Shift& shift);
+    void deliver(Shift& shift, Line line, const std::stop_token& stop);
+    [[nodiscard]] SinkResult call_sink(const OutboxEvent& event) const;
+    [[nodiscard]] store::OutboxReport to_report(
+        const store::OutboxDelivery& delivery, const SinkResult& result
+    ) const;
+    void report(std::vector<store::OutboxReport> reports);
+    void write(const std::vector<store::OutboxReport>& reports);
+    void log_failure(const OutboxEvent& event, const store::OutboxReport& report) const;
+
+    const std::shared_ptr<store::Backend> backend_;
+    const Sink sink_;
+    const DispatcherOptions options_;
+
+    std::mutex reports_mutex_;
+    std::vector<store::OutboxReport> reports_;
+    bool reporting_ = false;
+
+    std::mutex lifecycle_;
+    std::unique_ptr<Shift> shift_;
+    std::vector<std::jthread> threads_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,40 @@
+// Hands out events of the outbox: sql/postgres/functions/23_outbox.sql, claim_outbox.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sqlite/session.h"
+#include "store/backend.h"
+
+namespace pawl::sqlite {
+
+class OutboxClaimer {
+public:
+    OutboxClaimer(Session& session, Timestamp now) : session_(session), now_(now) {}
+    [[nodiscard]] store::OutboxClaim claim(int limit, int per_aggregate, Duration lease);
+
+private:
+    struct Due {
+        std::int64_t id = 0;
+        std::string aggregate;
+    };
+    [[nodiscard]] std::vector<Due> look(int limit);
+    // Fills picked_; an event that stands behind somebody else is postponed.
+    void pick(const std::vector<Due>& seen, int per_aggregate);
+    void pick_line(const std::string& aggregate, int per_aggregate);
+    [[nodiscard]] store::OutboxDelivery take(std::int64_t id, Duration lease);
+
+    Session& session_;
+    const Timestamp now_;
+    struct Picked {
+        std::int64_t starts_with = 0;  // the first of its line
+        std::int64_t id = 0;
+    };
+    std::vector<Picked> picked_;
+};
+
+[[nodiscard]] std::optional<Timestamp> next_outbox(Session& session, Timestamp now);
+
+}  // namespace pawl::sqlite

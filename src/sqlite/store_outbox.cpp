@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "generated/sqlite_sql.h"
+#include "sqlite/outbox_claimer.h"
+#include "sqlite/outbox_rows.h"
+#include "sqlite/sqlite_store.h"
+#include "sqlite/user_session.h"
+
+namespace pawl::sqlite {
+
+using store::OutboxReport;
+using store::WriteStatus;
+
+namespace {
+
+// The aggregate of the event, where the report was accepted.
+std::optional<std::string> write_report(
+    Session& session, const OutboxReport& report, Timestamp now
+) {
+    const auto accepted = [](Rows rows) -> std::optional<std::string> {
+        if (!rows.next()) return std::nullopt;
+        return std::string(rows.text(0));
+    };
+    const std::string_view error = report.error;
+    switch (report.kind) {
+        case OutboxReport::Kind::published:
+            return accepted(session.query(sql::publish_reported, report.id, report.delivery, now));
+        case OutboxReport::Kind::retry:
+            return accepted(session.query(
+                sql::retry_reported, report.id, report.delivery, error, now + report.delay
+            ));
+        case OutboxReport::Kind::park:
+            return accepted(
+                session.query(sql::park_reported, report.id, report.delivery, error, now)
+            );
+        case OutboxReport::Kind::release:
+            return accepted(session.query(sql::release_reported, report.id, report.delivery, now));
+    }
+    return std::nullopt;
+}
+
+std::vector<OutboxEvent> read_all(Rows rows) {
+    std::vector<OutboxEvent> events;
+    while (rows.next()) events.push_back(read_outbox(rows));
+    return events;
+}
+
+}  // namespace
+
+void SqliteStore::publish(std::span<const store::OutboxRecord> events) {
+    write([&](Session& session, Timestamp now) {
+        for (const auto& event : events) insert_outbox(session, event, now);
+    });
+    hub_.notify(base::outbox_changed);
+}
+
+// The user commits later: the watch on the file notices that.
+void SqliteStore::publish_in(Transaction transaction, std::span<const store::OutboxRecord> events) {
+    Session session = user_session(transaction, "publish_in");
+    require_schema(session);
+    Savepoint savepoint(session);
+    const Timestamp now = current_time(session);
+    for (const auto& event : events) insert_outbox(session, event, now);
+    savepoint.release();
+}
+
+std::vector<OutboxEvent> SqliteStore::list_outbox(const OutboxFilter& filter) {
+    return read([&](Session& session) {
+        std::optional<std::string_view> status;
+        if (filter.status) status = to_string(*filter.status);
+        if (filter.run)
+            return read_all(session.query(
+                sql::list_run_outbox,
+                filter.run,
+                status,
+                filter.type,
+                filter.aggregate,
+                filter.after,
+                filter.limit
+            ));
+        if (filter.status == OutboxStatus::parked)
+            return read_all(session.query(
+                sql::list_parked, filter.type, filter.aggregate, filter.after, filter.limit
+            ));
+        return read_all(session.query(
+            sql::list_outbox, status, filter.type, filter.aggregate, filter.after, filter.limit
+        ));
+    });
+}
+
+// Mostly there is nothing, and a look takes no write lock.
+store::OutboxClaim SqliteStore::claim_outbox(int limit, int per_aggregate, Duration lease) {
+    const auto nothing = read([&](Session& session) -> std::optional<store::OutboxClaim> {
+        const Timestamp now = current_time(session);
+        if (session.query(sql::outbox_is_due, now).next()) return std::nullopt;
+        return store::OutboxClaim{{}, now, next_outbox(session, now)};
+    });
+    if (nothing) return *nothing;
+    return write([&](Session& session, Timestamp now) {
+        return OutboxClaimer(session, now).claim(limit, per_aggregate, lease);
+    });
+}
+
+std::vector<WriteStatus> SqliteStore::report_outbox(std::span<const OutboxReport> reports) {
+    return write([&](Session& session, Timestamp now) {
+        std::vector<WriteStatus> statuses;
+        std::vector<std::string> aggregates;
+        for (const OutboxReport& report : reports) {
+            const auto aggregate = write_report(session, report, now);
+            statuses.push_back(aggregate ? WriteStatus::done : WriteStatus::lease_lost);
+            if (aggregate && !aggregate->empty() &&
+                std::ranges::find(aggregates, *aggregate) == aggregates.end())
+                aggregates.push_back(*aggregate);
+        }
+        for (const std::string& aggregate : aggregates)
+            session.execute(sql::advance_line, std::string_view(aggregate), now);
+        return statuses;
+    });
+}
+
+std::int64_t SqliteStore::retry_parked(std::int64_t id) {
+    const auto retried = write([&](Session& session, Timestamp now) {
+        return id == 0 ? session.execute(sql::retry_all_parked, now)
+                       : session.execute(sql::retry_parked, id, now);
+    });
+    if (retried == 0 && id != 0)
+        throw Error(
+            ErrorCode::outbox_event_not_found, fmt::format("no parked event has the number {}", id)
+        );
+    hub_.notify(base::outbox_changed);
+    return retried;
+}
+
+std::optional<Duration> SqliteStore::outbox_lag() {
+    return read([&](Session& session) -> std::optional<Duration> {
+        const Timestamp now = current_time(session);
+        Rows rows = session.query(sql::oldest_due_outbox, now);
+        if (!rows.next() || rows.null(0)) return std::nullopt;
+        return std::chrono::duration_cast<Duration>(now - rows.time(0));
+    });
+}
+
+}  // namespace pawl::sqlite

@@ -1,0 +1,67 @@
+// The whole way: published, dispatched, received by a real server.
+#include <pawl/json.h>
+
+#include "http/http_server.h"
+#include "support/outbox_test.h"
+
+namespace pawl::test {
+namespace {
+
+class HttpDispatchTest : public OutboxStoreTest {
+protected:
+    int dispatch() const {
+        return dispatcher(store(), http_sink(server_.url(), {.timeout = 5s})).dispatch_once();
+    }
+    [[nodiscard]] std::vector<std::string> received() const {
+        std::vector<std::string> types;
+        for (const auto& request : server_.requests())
+            types.push_back(nlohmann::json::parse(request.body)["type"]);
+        return types;
+    }
+    HttpServer server_;
+};
+PAWL_FOR_EACH_BACKEND(HttpDispatchTest);
+
+TEST_P(HttpDispatchTest, events_arrive_in_order_with_their_ids) {
+    publish("a", 3);
+    EXPECT_EQ(dispatch(), 3);
+    EXPECT_EQ(received(), (std::vector<std::string>{"a-1", "a-2", "a-3"}));
+    const auto first = nlohmann::json::parse(server_.requests().at(0).body);
+    EXPECT_EQ(first["id"], event("a-1").event_id);
+    EXPECT_EQ(first["subject"], "a");
+    EXPECT_EQ(first["data"], 1);
+    EXPECT_EQ(first["time"], "2030-01-02T00:00:00.000000Z");
+}
+
+TEST_P(HttpDispatchTest, a_429_is_tried_again_when_the_server_says) {
+    publish("a", 1);
+    server_.answer([](const httplib::Request&, httplib::Response& response) {
+        response.status = 429;
+        response.set_header("Retry-After", "90");
+    });
+    EXPECT_EQ(dispatch(), 0);
+    EXPECT_EQ(event("a-1").visible_at, start + 90s);
+    EXPECT_EQ(event("a-1").last_error, "the server answered 429");
+    server_.answer(200);
+    advance(89s);
+    EXPECT_EQ(dispatch(), 0);
+    advance(1s);
+    EXPECT_EQ(dispatch(), 1);
+    EXPECT_EQ(server_.requests().size(), 2U);
+}
+
+TEST_P(HttpDispatchTest, a_500_is_tried_again_and_a_400_parks) {
+    publish("a", 2);
+    server_.answer(500);
+    dispatch();
+    EXPECT_EQ(received(), std::vector<std::string>{"a-1"});
+    server_.answer(400);
+    advance(10s);
+    dispatch();
+    EXPECT_EQ(event("a-1").status, OutboxStatus::parked);
+    EXPECT_EQ(event("a-1").last_error, "the server answered 400");
+    EXPECT_EQ(event("a-2").status, OutboxStatus::parked);
+}
+
+}  // namespace
+}  // namespace pawl::test

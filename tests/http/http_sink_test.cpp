@@ -1,0 +1,373 @@
+// The HTTP sink against real servers: good ones, and ones that fail, hang, refuse, and hang up.
+#include <arpa/inet.h>
+#include <array>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <pawl/pawl.h>
+#include <set>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "http/http_server.h"
+#include "support/expect.h"
+#include "support/place.h"
+#include "support/process.h"
+
+namespace pawl::test {
+namespace {
+
+using nlohmann::json;
+using Kind = SinkResult::Kind;
+using Mode = HttpSinkOptions::Mode;
+
+OutboxEvent example() {
+    OutboxEvent event;
+    event.id = 7;
+    event.event_id = "6f1d2c3b-0000-4000-8000-000000000001";
+    event.type = "invoice.paid";
+    event.payload = Json{R"({"total":12.50})"};
+    event.aggregate = "invoice-42";
+    event.subject = "invoice-42";
+    event.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    event.created_at = std::chrono::sys_days(std::chrono::year(2026) / 1 / 31) + 12h;
+    return event;
+}
+
+// A server by hand: it sees the bytes as they are sent, and may hang up in the middle of them.
+class RawServer {
+public:
+    enum class Manners { answers, hangs_up };
+
+    explicit RawServer(Manners manners)
+        : manners_(manners), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const any = reinterpret_cast<sockaddr*>(&address);
+        if (::bind(socket_, any, size) != 0 || ::listen(socket_, 16) != 0) std::abort();
+        ::getsockname(socket_, any, &size);
+        port_ = ntohs(address.sin_port);
+        thread_ = std::thread([this] { work(); });
+    }
+    ~RawServer() {
+        ::shutdown(socket_, SHUT_RDWR);
+        thread_.join();
+        ::close(socket_);
+    }
+    RawServer(const RawServer&) = delete;
+    RawServer& operator=(const RawServer&) = delete;
+    [[nodiscard]] std::string url() const {
+        return "http://127.0.0.1:" + std::to_string(port_) + "/";
+    }
+    [[nodiscard]] std::string received() const {
+        const std::lock_guard lock(mutex_);
+        return received_;
+    }
+
+private:
+    void work() {
+        while (true) {
+            const int client = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+            if (client < 0) return;
+            if (manners_ == Manners::answers) {
+                answer(client);
+            } else {
+                char byte = 0;
+                (void)!::read(client, &byte, 1);
+                const linger at_once{1, 0};  // a reset, not a polite end
+                ::setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+            }
+            ::close(client);
+        }
+    }
+    void answer(int client) {
+        std::string text;
+        std::array<char, 4096> buffer{};
+        while (text.find("\r\n\r\n") == std::string::npos) {
+            const auto count = ::read(client, buffer.data(), buffer.size());
+            if (count <= 0) break;
+            text.append(buffer.data(), static_cast<std::size_t>(count));
+        }
+        {
+            const std::lock_guard lock(mutex_);
+            received_ = text;
+        }
+        const std::string_view good =
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        (void)!::write(client, good.data(), good.size());
+    }
+
+    const Manners manners_;
+    int socket_;
+    int port_ = 0;
+    mutable std::mutex mutex_;
+    std::string received_;
+    std::thread thread_;
+};
+
+TEST(HttpSinkTest, structured_mode_sends_the_whole_event_as_the_body) {
+    HttpServer server;
+    const Sink sink = http_sink(server.url(), {.source = "billing"});
+    EXPECT_EQ(sink(example()).kind, Kind::delivered);
+    ASSERT_EQ(server.requests().size(), 1U);
+    const httplib::Request seen = server.requests().front();
+    EXPECT_EQ(seen.method, "POST");
+    EXPECT_EQ(seen.path, "/events");
+    EXPECT_EQ(seen.get_header_value("Content-Type"), "application/cloudevents+json");
+    EXPECT_EQ(seen.body, to_cloud_event(example(), "billing").text);
+    EXPECT_EQ(seen.get_header_value("traceparent"), *example().traceparent);
+    EXPECT_FALSE(seen.has_header("ce-id"));
+}
+
+TEST(HttpSinkTest, binary_mode_sends_the_attributes_as_headers_and_the_payload_as_the_body) {
+    HttpServer server;
+    const Sink sink = http_sink(server.url(), {.mode = Mode::binary, .source = "billing"});
+    const OutboxEvent event = example();
+    EXPECT_EQ(sink(event).kind, Kind::delivered);
+    const httplib::Request seen = server.requests().at(0);
+    EXPECT_EQ(seen.body, R"({"total":12.50})");
+    EXPECT_EQ(seen.get_header_value("Content-Type"), "application/json");
+    EXPECT_EQ(seen.get_header_value("ce-specversion"), "1.0");
+    EXPECT_EQ(seen.get_header_value("ce-id"), event.event_id);
+    EXPECT_EQ(seen.get_header_value("ce-source"), "billing");
+    EXPECT_EQ(seen.get_header_value("ce-type"), "invoice.paid");
+    EXPECT_EQ(seen.get_header_value("ce-time"), "2026-01-31T12:00:00.000000Z");
+    EXPECT_EQ(seen.get_header_value("ce-subject"), "invoice-42");
+    EXPECT_EQ(seen.get_header_value("ce-traceparent"), *event.traceparent);
+    EXPECT_FALSE(seen.has_header("ce-datacontenttype")) << "that is the Content-Type";
+}
+
+TEST(HttpSinkTest, in_headers_all_but_printable_ascii_is_percent_encoded) {
+    const RawServer server(RawServer::Manners::answers);
+    OutboxEvent event = example();
+    event.subject = "Gr\xc3\xbc\xc3\x9f \"100%\"\r\nEvil: 1";
+    EXPECT_EQ(http_sink(server.url(), {.mode = Mode::binary})(event).kind, Kind::delivered);
+    const std::string wanted = "ce-subject: Gr%C3%BC%C3%9F%20%22100%25%22%0D%0AEvil:%201\r\n";
+    EXPECT_TRUE(contains(server.received(), wanted));
+}
+
+TEST(HttpSinkTest, the_users_headers_login_and_query_are_sent) {
+    HttpServer server;
+    const std::string url = server.url();
+    const std::string with_login =
+        "http://ada:p%40ss@" + url.substr(std::string("http://").size()) + "?a=b+c;d";
+    (void)http_sink(with_login, {.headers = {{"X-Team", "billing"}}})(example());
+    (void)http_sink(with_login, {.headers = {{"Authorization", "Bearer x"}}})(example());
+    const auto seen = server.requests();
+    ASSERT_EQ(seen.size(), 2U);
+    EXPECT_EQ(seen[0].target, "/events?a=b+c;d");
+    EXPECT_EQ(seen[0].get_header_value("X-Team"), "billing");
+    EXPECT_EQ(seen[0].get_header_value("Authorization"), "Basic YWRhOnBAc3M=");
+    EXPECT_EQ(seen[1].get_header_value("Authorization"), "Bearer x");
+    EXPECT_EQ(seen[1].get_header_value_count("Authorization"), 1U);
+}
+
+TEST(HttpSinkTest, the_answer_decides_over_delivered_again_or_never) {
+    HttpServer server;
+    const Sink sink = http_sink(server.url());
+    const auto answered = [&](int status) {
+        server.answer(status);
+        const SinkResult result = sink(example());
+        if (result.kind != Kind::delivered) {
+            EXPECT_EQ(result.error, "the server answered " + std::to_string(status));
+        }
+        return result.kind;
+    };
+    for (const int status : {200, 201, 202, 204}) EXPECT_EQ(answered(status), Kind::delivered);
+    for (const int status : {408, 429, 500, 502, 503, 504})
+        EXPECT_EQ(answered(status), Kind::retry) << status;
+    for (const int status : {301, 307, 400, 401, 403, 404, 410, 415})
+        EXPECT_EQ(answered(status), Kind::reject) << status;
+}
+
+TEST(HttpSinkTest, retry_after_is_read) {
+    HttpServer server;
+    server.answer([](const httplib::Request&, httplib::Response& response) {
+        response.status = 429;
+        response.set_header("Retry-After", "17");
+    });
+    const SinkResult result = http_sink(server.url())(example());
+    EXPECT_EQ(result.kind, Kind::retry);
+    EXPECT_EQ(result.retry_after, 17s);
+    server.answer(503);
+    EXPECT_EQ(http_sink(server.url())(example()).retry_after, std::nullopt);
+}
+
+TEST(HttpSinkTest, a_server_that_hangs_is_given_up_after_the_timeout) {
+    HttpServer server;
+    server.hang();
+    const SinkResult result = http_sink(server.url(), {.timeout = 100ms})(example());
+    EXPECT_EQ(result.kind, Kind::retry);
+    EXPECT_EQ(result.error, "no answer within 100 ms");
+}
+
+TEST(HttpSinkTest, an_answer_without_end_is_cut_off_and_counts) {
+    HttpServer server;
+    server.answer([](const httplib::Request&, httplib::Response& response) {
+        response.set_chunked_content_provider(
+            "text/plain",
+            [](std::size_t, httplib::DataSink& out) {
+                const std::string block(8192, 'x');
+                return out.write(block.data(), block.size());
+            }
+        );
+    });
+    EXPECT_EQ(http_sink(server.url())(example()).kind, Kind::delivered);
+}
+
+TEST(HttpSinkTest, nobody_there_is_an_error_that_is_tried_again) {
+    std::string url;
+    {
+        const HttpServer gone;
+        url = gone.url();
+    }
+    const SinkResult result = http_sink(url)(example());
+    EXPECT_EQ(result.kind, Kind::retry);
+    EXPECT_EQ(result.error, "the server cannot be reached");
+}
+
+TEST(HttpSinkTest, a_connection_that_is_dropped_is_tried_again_and_kills_nobody) {
+    const RawServer server(RawServer::Manners::hangs_up);
+    const Sink sink = http_sink(server.url());
+    OutboxEvent event = example();
+    event.payload = Json{"\"" + std::string(4 * 1024 * 1024, 'x') + "\""};
+    auto* const before = std::signal(SIGPIPE, SIG_DFL);  // a broken pipe would end the test here
+    for (int i = 0; i < 5; ++i) {
+        const SinkResult result = sink(event);
+        EXPECT_EQ(result.kind, Kind::retry);
+        EXPECT_TRUE(contains(result.error, "the connection was lost"));
+    }
+    std::signal(SIGPIPE, before);
+}
+
+TEST(HttpSinkTest, connections_are_used_again_and_a_lost_one_is_replaced) {
+    HttpServer server;
+    const Sink sink = http_sink(server.url());
+    std::set<int> ports;
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(sink(example()).kind, Kind::delivered);
+    for (const auto& seen : server.requests()) ports.insert(seen.remote_port);
+    EXPECT_EQ(ports.size(), 1U);
+    server.answer([](const httplib::Request&, httplib::Response& response) {
+        response.set_header("Connection", "close");
+    });
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(sink(example()).kind, Kind::delivered);
+}
+
+TEST(HttpSinkTest, threads_may_share_a_sink) {
+    HttpServer server;
+    const Sink sink = http_sink(server.url());
+    {
+        std::vector<std::jthread> senders;
+        for (int i = 0; i < 4; ++i)
+            senders.emplace_back([&] {
+                for (int n = 0; n < 10; ++n) EXPECT_EQ(sink(example()).kind, Kind::delivered);
+            });
+    }
+    EXPECT_EQ(server.requests().size(), 40U);
+}
+
+TEST(HttpSinkTest, options_that_cannot_work_are_refused_without_showing_secrets) {
+    const auto refused = [](const std::string& url, const HttpSinkOptions& options) {
+        const Error error = error_of([&] { (void)http_sink(url, options); });
+        EXPECT_EQ(std::string(error.what()).find("secret"), std::string::npos);
+        return error.code();
+    };
+    EXPECT_EQ(refused("example.org", {}), ErrorCode::invalid_url);
+    EXPECT_EQ(refused("ftp://u:secret@example.org", {}), ErrorCode::invalid_url);
+    EXPECT_EQ(refused("http://h", {.timeout = 0s}), ErrorCode::invalid_argument);
+    EXPECT_EQ(
+        refused("http://h", {.headers = {{"X", "secret\r\nEvil: 1"}}}), ErrorCode::invalid_argument
+    );
+    EXPECT_EQ(refused("http://h", {.headers = {{"a b", "1"}}}), ErrorCode::invalid_argument);
+}
+
+TEST(HttpSinkTest, errors_of_a_delivery_show_neither_login_nor_headers) {
+    HttpServer server;
+    server.answer([](const httplib::Request& request, httplib::Response& response) {
+        response.status = 500;
+        response.set_content(request.get_header_value("Authorization"), "text/plain");
+    });
+    const std::string url = "http://ada:secret@127.0.0.1:" + std::to_string(server.port());
+    const SinkResult result = http_sink(url, {.headers = {{"X-Key", "secret"}}})(example());
+    EXPECT_EQ(result.error, "the server answered 500");
+}
+
+class TlsSinkTest : public ::testing::Test {
+protected:
+    // A self-signed certificate for the host, made by the openssl command.
+    void make_certificate(const std::string& name) {
+        const Finished made = run(
+            {"openssl",
+             "req",
+             "-x509",
+             "-newkey",
+             "rsa:2048",
+             "-nodes",
+             "-days",
+             "2",
+             "-subj",
+             "/CN=" + name,
+             "-addext",
+             "subjectAltName=" + std::string(name == "127.0.0.1" ? "IP:" : "DNS:") + name,
+             "-keyout",
+             key_,
+             "-out",
+             certificate_}
+        );
+        ASSERT_EQ(made.code, 0) << made.err;
+    }
+    TempDirectory directory_;
+    std::string certificate_ = directory_.file("certificate.pem");
+    std::string key_ = directory_.file("key.pem");
+};
+
+TEST_F(TlsSinkTest, a_certificate_nobody_vouches_for_is_refused_by_default) {
+    make_certificate("localhost");
+    HttpServer server(certificate_, key_);
+    const SinkResult result = http_sink(server.url("localhost"))(example());
+    EXPECT_EQ(result.kind, Kind::retry);
+    EXPECT_TRUE(contains(result.error, "the server's certificate is not trusted"));
+    EXPECT_TRUE(server.requests().empty()) << "nothing was sent";
+}
+
+TEST_F(TlsSinkTest, it_is_accepted_where_the_ca_file_has_it) {
+    make_certificate("localhost");
+    HttpServer server(certificate_, key_);
+    const Sink sink = http_sink(server.url("localhost"), {.ca_file = certificate_});
+    for (int i = 0; i < 2; ++i) {
+        const SinkResult result = sink(example());
+        EXPECT_EQ(result.kind, Kind::delivered) << result.error;
+    }
+    EXPECT_EQ(server.requests().size(), 2U);
+}
+
+TEST_F(TlsSinkTest, a_trusted_certificate_of_another_host_is_refused) {
+    make_certificate("elsewhere.example");
+    HttpServer server(certificate_, key_);
+    const SinkResult result =
+        http_sink(server.url("localhost"), {.ca_file = certificate_})(example());
+    EXPECT_EQ(result.kind, Kind::retry);
+    EXPECT_TRUE(contains(result.error, "it is another host's"));
+    EXPECT_TRUE(server.requests().empty());
+}
+
+TEST_F(TlsSinkTest, verification_can_be_switched_off) {
+    make_certificate("elsewhere.example");
+    HttpServer server(certificate_, key_);
+    const SinkResult result = http_sink(server.url("localhost"), {.verify_tls = false})(example());
+    EXPECT_EQ(result.kind, Kind::delivered) << result.error;
+}
+
+TEST_F(TlsSinkTest, a_ca_file_that_is_not_there_is_an_error) {
+    make_certificate("localhost");
+    HttpServer server(certificate_, key_);
+    const SinkResult result =
+        http_sink(server.url("localhost"), {.ca_file = directory_.file("nothing")})(example());
+    EXPECT_EQ(result.kind, Kind::retry);
+    EXPECT_TRUE(contains(result.error, "certificate")) << result.error;
+    EXPECT_TRUE(server.requests().empty());
+}
+
+}  // namespace
+}  // namespace pawl::test
