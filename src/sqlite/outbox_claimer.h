@@ -1,4 +1,4 @@
-// Hands out events of the outbox: sql/postgres/functions/23_outbox.sql, claim_outbox.
+// Hands out events of the outbox: sql/postgres/functions/24_outbox_dispatch.sql, claim_outbox.
 #pragma once
 
 #include <optional>

@@ -335,16 +335,5 @@ TEST_P(OutboxTest, claims_that_race_hand_out_each_event_once) {
     EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 120U);
 }
 
-TEST_P(OutboxTest, plain_sql_publishes_too) {
-    if (!on_postgres()) GTEST_SKIP() << "SQLite has no functions";
-    const std::string id = database()->value(
-        "select " + place().schema() + ".publish('invoice.paid', '{\"n\": 1}', 'invoice-1')"
-    );
-    const OutboxEvent seen = event("invoice.paid");
-    EXPECT_EQ(seen.event_id, id);
-    EXPECT_EQ(seen.payload, Json{"{\"n\": 1}"});
-    EXPECT_EQ(seen.subject, "invoice-1");
-}
-
 }  // namespace
 }  // namespace pawl::test

@@ -37,6 +37,20 @@ end
 $$;
 comment on function {schema}.trigger_called is 'Internal: makes the runs that steps and tasks wait for.';
 
+-- A run that has ended before it was called (its key was there) has nobody else to tell of its end.
+create or replace function {schema}.end_calls_of_ended(children bigint[], at timestamptz) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+    perform {schema}.end_calls(array_agg(r.run_id), at)
+    from {schema}.runs r
+    where r.run_id = any(children) and r.status in ('SUCCESS', 'ERROR', 'CANCELLED')
+    having count(*) > 0;
+end
+$$;
+comment on function {schema}.end_calls_of_ended is 'Internal: gives the results of called runs that have ended already.';
+
 -- suspend_runs() for runs that wait at a step for the end of another run, which is made here.
 create or replace function {schema}.call_runs(
     run_ids           bigint[],
@@ -93,10 +107,7 @@ begin
             select format('waits for a run of workflow ''%s''', u.workflow)
             from unnest(made.children, workflows) with ordinality as u (child, workflow, place) order by u.place),
         elapsed_us => elapsed_us, event_kinds => event_kinds, event_data => event_data, repeated => repeated);
-    perform {schema}.end_calls(array_agg(r.run_id), now_at)
-    from {schema}.runs r
-    where r.run_id = any(made.children) and r.status in ('SUCCESS', 'ERROR', 'CANCELLED')
-    having count(*) > 0;
+    perform {schema}.end_calls_of_ended(made.children, now_at);
 end
 $$;
 comment on function {schema}.call_runs is
@@ -152,10 +163,7 @@ begin
               from unnest(message_ids, held.tids) with ordinality as u (id, tid, place) order by u.place),
         message_ids, deliveries, run_ids, step_slugs, task_indexes,
         array['RUNNING', 'SUCCESS', 'ERROR', 'QUEUED'], repeated);
-    perform {schema}.end_calls(array_agg(r.run_id), now_at)
-    from {schema}.runs r
-    where r.run_id = any(made.children) and r.status in ('SUCCESS', 'ERROR', 'CANCELLED')
-    having count(*) > 0;
+    perform {schema}.end_calls_of_ended(made.children, now_at);
 end
 $$;
 comment on function {schema}.delegate_tasks is
