@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(, LockedRowTest, ::testing::Values(BackendKind::postgre
 TEST_P(LockedRowTest, a_row_locked_by_somebody_else_is_busy_and_the_others_are_done) {
     const auto messages = held(3);
     const auto other = database();
-    other->run("begin");
+    other->begin();
     other->run(lock(place(), messages[1].id));
     std::vector<Write> writes;
     for (const Message& message : messages) writes.push_back({WriteKind::archive, message.lease()});
@@ -195,7 +195,7 @@ TEST_P(LockedRowTest, a_row_locked_by_somebody_else_is_busy_and_the_others_are_d
 TEST_P(LockedRowTest, archive_waits_for_a_locked_row) {
     const auto messages = held(1);
     const auto other = database();
-    other->run("begin");
+    other->begin();
     other->run(lock(place(), messages[0].id));
     std::jthread unlocker([&] { other->run("select pg_sleep(0.05); rollback"); });
     EXPECT_EQ(store().queue("work").archive(messages[0]), Outcome::done);
@@ -205,7 +205,7 @@ TEST_P(LockedRowTest, a_claim_passes_over_locked_rows) {
     const Queue queue = make_queue();
     const auto all = enqueue_many(queue, 3);
     const auto other = database();
-    other->run("begin");
+    other->begin();
     other->run(lock(place(), all[0]));
     EXPECT_EQ(ids(take(queue, 10)), (std::vector{all[1], all[2]}));
     other->run("rollback");
@@ -215,7 +215,7 @@ TEST_P(LockedRowTest, a_claim_passes_over_locked_rows) {
 TEST_P(LockedRowTest, a_heartbeat_does_not_wait_for_a_locked_row) {
     const auto messages = held(1);
     const auto other = database();
-    other->run("begin");
+    other->begin();
     other->run(lock(place(), messages[0].id));
     const Write extension{WriteKind::extend, messages[0].lease(), 30s};
     const auto result = store().backend()->heartbeat({}, std::span(&extension, 1));

@@ -213,7 +213,7 @@ TEST_P(DispatcherTest, a_started_one_delivers_what_is_published_here_and_elsewhe
     open().publish({"b-1"});
     EXPECT_TRUE(eventually([&] { return recorder.types() == "a-1 b-1"; }));
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     (void)store().publish_in(mine->transaction(), {"c-1"});
     mine->run("commit");
     EXPECT_TRUE(eventually([&] { return recorder.types() == "a-1 b-1 c-1"; }));

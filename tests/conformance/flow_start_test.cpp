@@ -196,7 +196,7 @@ TEST_P(FlowStartTest, nothing_of_a_batch_is_made_where_one_is_bad) {
 TEST_P(FlowStartTest, nothing_is_visible_before_the_users_transaction_commits) {
     diamond().create(store());
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     const Run run = flow("flow").start(Json{"5"}).tag("t").execute_in(mine->transaction(), store());
     const std::string its = " where run_id = " + std::to_string(run.id().value());
     EXPECT_EQ(mine->number("select count(*) from " + place().table("steps") + its), 4)
@@ -213,7 +213,7 @@ TEST_P(FlowStartTest, a_transaction_that_rolls_back_starts_nothing) {
     diamond().create(store());
     make_workflow("job");
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     const std::vector<NewRun> batch{{"flow", {}, {.idempotency_key = "k"}}, {"job", {}, {}}};
     EXPECT_EQ(execute_many_in(mine->transaction(), batch, store()).size(), 2U);
     mine->run("rollback");

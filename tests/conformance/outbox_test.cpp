@@ -61,7 +61,7 @@ TEST_P(OutboxTest, what_cannot_be_an_event_is_refused_and_leaves_nothing) {
 TEST_P(OutboxTest, an_event_exists_exactly_when_the_users_transaction_commits) {
     for (const std::string ending : {"rollback", "commit"}) {
         const auto mine = database();
-        mine->run("begin");
+        mine->begin();
         const std::string id = store().publish_in(mine->transaction(), {ending, Json{"1"}, "x"});
         EXPECT_EQ(listed(), "");
         mine->run(ending);

@@ -229,7 +229,7 @@ TEST_P(TriggerTest, without_a_live_worker_it_warns_and_waits) {
 TEST_P(TriggerTest, the_run_exists_when_the_users_transaction_commits) {
     make_workflow();
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     const Run run =
         workflow("job").trigger(Json{"5"}).tag("t").execute_in(mine->transaction(), store());
     EXPECT_TRUE(run.created());
@@ -243,7 +243,7 @@ TEST_P(TriggerTest, the_run_exists_when_the_users_transaction_commits) {
 TEST_P(TriggerTest, a_transaction_that_rolls_back_triggers_nothing) {
     make_workflow();
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     const std::vector<NewRun> batch{
         {"job", {}, {.idempotency_key = "k"}}, {"job", {}, {.tags = {"t"}}}};
     EXPECT_EQ(execute_many_in(mine->transaction(), batch, store()).size(), 2U);
@@ -257,7 +257,7 @@ TEST_P(TriggerTest, a_key_holds_inside_a_transaction_too) {
     make_workflow();
     const RunId first = trigger("job", {}, {.idempotency_key = "k"});
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     const Run second =
         workflow("job").trigger().idempotency_key("k").execute_in(mine->transaction(), store());
     mine->run("commit");
@@ -273,7 +273,7 @@ TEST_P(TriggerTest, an_error_leaves_the_users_transaction_usable) {
     };
     EXPECT_EQ(error_of([&] { in("job", Json{}); }).code(), ErrorCode::wrong_transaction)
         << "no transaction is open";
-    mine->run("begin");
+    mine->begin();
     EXPECT_EQ(error_of([&] { in("nowhere", Json{}); }).code(), ErrorCode::workflow_not_found);
     EXPECT_EQ(error_of([&] { in("job", Json{"{"}); }).code(), ErrorCode::invalid_payload);
     in("job", Json{"1"});
@@ -286,7 +286,7 @@ TEST_P(TriggerTest, the_commit_of_the_users_transaction_wakes_a_worker) {
     auto made = worker_for([](Context&) { return 1; });
     made.start();
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     const Run run = workflow("job").trigger().execute_in(mine->transaction(), open());
     mine->run("commit");
     EXPECT_EQ(run.wait<int>(30s), 1);

@@ -9,7 +9,7 @@ PAWL_FOR_EACH_BACKEND(UserTransactionTest);
 TEST_P(UserTransactionTest, the_message_exists_when_the_users_transaction_commits) {
     const Queue queue = make_queue();
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     const MessageId id = queue.enqueue_in(mine->transaction(), Json{"1"}, {.priority = 4});
     EXPECT_TRUE(take(queue).empty()) << "nothing is visible before the commit";
     mine->run("commit");
@@ -21,7 +21,7 @@ TEST_P(UserTransactionTest, the_message_exists_when_the_users_transaction_commit
 TEST_P(UserTransactionTest, a_transaction_that_rolls_back_enqueues_nothing) {
     const Queue queue = make_queue();
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     queue.enqueue_in(mine->transaction(), Json{"1"});
     mine->run("rollback");
     EXPECT_EQ(queue.stats().ready, 0);
@@ -33,7 +33,7 @@ TEST_P(UserTransactionTest, messages_commit_together_with_the_users_own_rows) {
     const auto mine = database();
     const std::string orders = on_postgres() ? place().schema() + ".orders" : "orders";
     mine->run("create table " + orders + " (id integer)");
-    mine->run("begin");
+    mine->begin();
     mine->run("insert into " + orders + " values (7)");
     const std::vector<NewMessage> batch(3, NewMessage{Json{"7"}, {}});
     EXPECT_EQ(queue.enqueue_in(mine->transaction(), batch).size(), 3U);
@@ -46,7 +46,7 @@ TEST_P(UserTransactionTest, the_commit_wakes_a_waiting_dequeue) {
     const Queue queue = make_queue();
     const Store other = open();
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     const MessageId id = queue.enqueue_in(mine->transaction(), Json{"1"});
     std::jthread committer([&] { mine->run("commit"); });
     const auto messages = other.queue("work").dequeue({.max_messages = 1, .wait = 40s});
@@ -77,7 +77,7 @@ TEST_P(UserTransactionTest, a_connection_of_the_other_kind_is_refused) {
 TEST_P(UserTransactionTest, an_unknown_queue_leaves_the_users_transaction_usable) {
     const Queue queue = make_queue();
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     EXPECT_EQ(
         error_of([&] { store().queue("nowhere").enqueue_in(mine->transaction(), Json{"1"}); }
         ).code(),
@@ -91,7 +91,7 @@ TEST_P(UserTransactionTest, an_unknown_queue_leaves_the_users_transaction_usable
 TEST_P(UserTransactionTest, a_bad_payload_is_refused_before_anything_is_sent) {
     const Queue queue = make_queue();
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     EXPECT_EQ(
         error_of([&] { queue.enqueue_in(mine->transaction(), Json{"{"}); }).code(),
         ErrorCode::invalid_payload

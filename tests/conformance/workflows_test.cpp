@@ -129,7 +129,7 @@ TEST_P(WorkflowsTest, plain_queue_operations_on_its_queue_are_refused) {
     const RunId run = trigger();
     const Queue queue = store().queue("job");
     const auto mine = database();
-    mine->run("begin");
+    mine->begin();
     for (const auto& call : std::vector<std::function<void()>>{
              [&] { queue.enqueue(Json{"1"}); },
              [&] { queue.enqueue_in(mine->transaction(), Json{"1"}); },

@@ -53,6 +53,7 @@ public:
         return found;
     }
     Transaction transaction() override { return connection_; }
+    void begin() override { run("begin"); }
 
 private:
     PGconn* connection_;
@@ -97,6 +98,7 @@ public:
         return found;
     }
     Transaction transaction() override { return connection_; }
+    void begin() override { run("begin immediate"); }
 
 private:
     sqlite3* connection_ = nullptr;

@@ -18,6 +18,9 @@ public:
     // Throws std::runtime_error with the database's words.
     virtual std::vector<Row> rows(const std::string& sql) = 0;
     virtual Transaction transaction() = 0;
+    // As a user does who writes: on SQLite it takes the write lock and waits for it, which a
+    // transaction that began as a reader cannot.
+    virtual void begin() = 0;
 
     void run(const std::string& sql) { rows(sql); }
     std::string value(const std::string& sql);  // first column of the only row
