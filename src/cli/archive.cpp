@@ -18,7 +18,7 @@ struct ArchiveArguments {
     enum class Consent { missing, given } consent = Consent::missing;
 };
 
-ExitCode list(const Context& context, const ArchiveArguments& arguments) {
+ExitCode list_archive(const Context& context, const ArchiveArguments& arguments) {
     const auto messages =
         context.connect().queue(arguments.queue).archived(arguments.filter, arguments.page);
     Table table(
@@ -65,7 +65,7 @@ ExitCode replay(const Context& context, const ArchiveArguments& arguments) {
     return ExitCode::ok;
 }
 
-ExitCode purge(const Context& context, const ArchiveArguments& arguments) {
+ExitCode purge_archive(const Context& context, const ArchiveArguments& arguments) {
     if (arguments.consent == ArchiveArguments::Consent::missing)
         throw UsageError("purge deletes archived messages for good: add --yes to confirm");
     const auto purged = context.connect().queue(arguments.queue).purge_archive(arguments.filter);
@@ -92,7 +92,7 @@ void add_archive_commands(const Command& root) {
         .option("--after", arguments->page.after, "Start behind this id")
         .option("--limit", arguments->page.limit, "How many at most (default 100)")
         .examples("  pawl archive list mail --dead")
-        .run([arguments](const Context& context) { return list(context, *arguments); });
+        .run([arguments](const Context& context) { return list_archive(context, *arguments); });
     group.add("replay", "Put archived messages back into their queue")
         .argument("QUEUE", arguments->queue, "The queue")
         .optional_argument("ID", arguments->id, "One message")
@@ -102,7 +102,7 @@ void add_archive_commands(const Command& root) {
     add_filters(group.add("purge", "Delete archived messages for good"), *arguments)
         .flag("--yes", arguments->consent, ArchiveArguments::Consent::given, "Confirm")
         .examples("  pawl archive purge mail --done --yes")
-        .run([arguments](const Context& context) { return purge(context, *arguments); });
+        .run([arguments](const Context& context) { return purge_archive(context, *arguments); });
 }
 
 }  // namespace pawl::cli

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t batch_lines = 1000;
 constexpr std::size_t batch_bytes = std::size_t{8} * 1024 * 1024;
-constexpr auto patience = std::chrono::seconds(1);  // shorter jobs show no progress
+constexpr auto silent_at_first = std::chrono::seconds(1);  // shorter jobs show no progress
 
 // The same error, with the place in the file in front.
 Error at(const std::string& place, const Error& error, const std::string& consequence) {
@@ -99,7 +99,7 @@ std::string LineEnqueuer::where_it_stopped() const {
 void LineEnqueuer::show_progress() const {
     if (!is_terminal(STDERR_FILENO)) return;
     const auto elapsed = std::chrono::steady_clock::now() - start_;
-    if (elapsed < patience) return;
+    if (elapsed < silent_at_first) return;
     const auto seconds = std::chrono::duration<double>(elapsed).count();
     fmt::print(
         stderr,
@@ -111,7 +111,7 @@ void LineEnqueuer::show_progress() const {
 }
 
 void LineEnqueuer::clear_progress() const {
-    if (is_terminal(STDERR_FILENO) && std::chrono::steady_clock::now() - start_ >= patience)
+    if (is_terminal(STDERR_FILENO) && std::chrono::steady_clock::now() - start_ >= silent_at_first)
         fmt::print(stderr, "\r\x1b[K");
 }
 

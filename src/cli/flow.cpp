@@ -68,7 +68,7 @@ std::string result_of(const ReportArguments& arguments, const char* name) {
     return arguments.second ? *arguments.second : *arguments.first;
 }
 
-const char* in_words(TaskOutcome outcome) {
+const char* outcome_in_words(TaskOutcome outcome) {
     switch (outcome) {
         case TaskOutcome::done:
             return "done";
@@ -95,7 +95,7 @@ ExitCode answer_report(
         task.task_index,
         task.step,
         task.run.value(),
-        in_words(outcome)
+        outcome_in_words(outcome)
     );
     const auto json = json_object(
         {{"run_id", task.run.value()},
@@ -128,7 +128,7 @@ ExitCode fail(const Context& context, const ReportArguments& arguments) {
     return answer_report(context, task, arguments.delivery, outcome);
 }
 
-ExitCode show(const Context& context, RunId id) {
+ExitCode show_flow_run(const Context& context, RunId id) {
     const Store store = context.connect();
     const auto story = look_up(store, id);
     if (!story.steps.flow)
@@ -203,7 +203,7 @@ void add_flow_work_commands(const Command& group) {
     group.add("show", "Everything about one run: its steps, their tasks, its events")
         .argument("RUN", *id, "The run")
         .examples("  pawl flow show 42")
-        .run([id](const Context& context) { return show(context, *id); });
+        .run([id](const Context& context) { return show_flow_run(context, *id); });
 }
 
 void add_flow_commands(const Command& root) {

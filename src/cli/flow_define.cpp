@@ -34,7 +34,7 @@ ExitCode create(const Context& context, const FlowArguments& arguments) {
     return ExitCode::ok;
 }
 
-std::string describe(const FlowShape& shape, const std::string& slug) {
+std::string describe_step(const FlowShape& shape, const std::string& slug) {
     const auto step = std::ranges::find(shape.steps, slug, &FlowStep::slug);
     return fmt::format(
         "flow {}, step {}: {}{}{}",
@@ -50,7 +50,7 @@ ExitCode add_step(const Context& context, const FlowArguments& arguments) {
     const Store store = context.connect();
     store.add_step(arguments.slug, arguments.step);
     const auto shape = store.get_flow_shape(arguments.slug);
-    context.answer(to_json(shape).text, describe(shape, arguments.step.slug));
+    context.answer(to_json(shape).text, describe_step(shape, arguments.step.slug));
     return ExitCode::ok;
 }
 
@@ -69,7 +69,7 @@ std::string contents(const std::string& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-const char* in_words(EnsuredFlow ensured) {
+const char* ensured_in_words(EnsuredFlow ensured) {
     switch (ensured) {
         case EnsuredFlow::created:
             return "created";
@@ -83,7 +83,7 @@ const char* in_words(EnsuredFlow ensured) {
 
 ExitCode ensure(const Context& context, const FlowArguments& arguments) {
     const auto shape = to_flow_shape(Json(contents(arguments.file)));
-    const auto ensured = in_words(context.connect().ensure_flow(shape, arguments.ensure));
+    const auto ensured = ensured_in_words(context.connect().ensure_flow(shape, arguments.ensure));
     context.answer(
         json_object({{"flow", shape.slug}, {"ensured", ensured}}),
         fmt::format("flow {}: {}", shape.slug, ensured)
@@ -91,7 +91,7 @@ ExitCode ensure(const Context& context, const FlowArguments& arguments) {
     return ExitCode::ok;
 }
 
-ExitCode remove(const Context& context, const FlowArguments& arguments) {
+ExitCode remove_flow(const Context& context, const FlowArguments& arguments) {
     context.connect().delete_flow_and_data(arguments.slug, arguments.deletion);
     context.answer(
         json_object({{"flow", arguments.slug}, {"deleted", true}}),
@@ -100,7 +100,7 @@ ExitCode remove(const Context& context, const FlowArguments& arguments) {
     return ExitCode::ok;
 }
 
-ExitCode list(const Context& context) {
+ExitCode list_flows(const Context& context) {
     auto flows = context.connect().workflows();
     std::erase_if(flows, [](const WorkflowInfo& workflow) { return !workflow.is_flow; });
     Table table(
@@ -127,7 +127,7 @@ ExitCode list(const Context& context) {
     return ExitCode::ok;
 }
 
-void add_create(const Command& group, const std::shared_ptr<FlowArguments>& arguments) {
+void add_create_flow(const Command& group, const std::shared_ptr<FlowArguments>& arguments) {
     auto& options = arguments->options;
     group.add("create", "Create a flow, or change the given settings of an existing one")
         .argument("SLUG", arguments->slug, "The flow")
@@ -168,7 +168,7 @@ void add_add_step(const Command& group, const std::shared_ptr<FlowArguments>& ar
 
 void add_flow_definition_commands(const Command& group) {
     const auto arguments = std::make_shared<FlowArguments>();
-    add_create(group, arguments);
+    add_create_flow(group, arguments);
     add_add_step(group, arguments);
     group.add("shape", "Show a flow as it is declared; with --json as ensure takes it")
         .argument("SLUG", arguments->slug, "The flow")
@@ -188,8 +188,8 @@ void add_flow_definition_commands(const Command& group) {
         .argument("SLUG", arguments->slug, "The flow")
         .flag("--force", arguments->deletion, DeleteMode::force, "With live runs too")
         .examples("  pawl flow delete web_analysis")
-        .run([arguments](const Context& context) { return remove(context, *arguments); });
-    group.add("list", "List the flows and their settings").run(list);
+        .run([arguments](const Context& context) { return remove_flow(context, *arguments); });
+    group.add("list", "List the flows and their settings").run(list_flows);
 }
 
 }  // namespace pawl::cli

@@ -45,7 +45,7 @@ std::string progress(const StepInfo& step) {
 }
 
 // What the step gave, why it gave nothing, or what it waits for.
-std::string result(const StepInfo& step) {
+std::string result_in_flow(const StepInfo& step) {
     if (!step.skip_reason.empty())
         return step.error ? step.skip_reason + ": " + step.error->text : step.skip_reason;
     if (step.output) return step.output->text;
@@ -56,7 +56,7 @@ std::string result(const StepInfo& step) {
 }
 
 // A failed attempt's error stays on the task; of one that succeeded later nobody asks for it.
-std::string result(const TaskInfo& task) {
+std::string result_in_flow(const TaskInfo& task) {
     if (task.output) return task.output->text;
     return or_dash(task.error);
 }
@@ -136,7 +136,7 @@ std::string flow_step_table(
              progress(step),
              since_start(run, step.started_at),
              took(step.started_at, step.completed_at),
-             result(step)}
+             result_in_flow(step)}
         );
     }
     return table.text(terminal_width());
@@ -171,7 +171,7 @@ std::string task_table(
              since_start(run, task.queued_at),
              since_start(run, task.started_at),
              took(task.started_at, task.completed_at),
-             result(task)}
+             result_in_flow(task)}
         );
     }
     auto text = table.empty() ? std::string() : table.text(terminal_width());

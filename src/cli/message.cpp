@@ -32,7 +32,7 @@ std::vector<Message> list_all_states(const Queue& queue, const PageRequest& page
     return all;
 }
 
-ExitCode list(const Context& context, const MessageArguments& arguments) {
+ExitCode list_messages(const Context& context, const MessageArguments& arguments) {
     const Queue queue = context.connect().queue(arguments.queue);
     const auto messages = arguments.state ? queue.list(*arguments.state, arguments.page)
                                           : list_all_states(queue, arguments.page);
@@ -130,7 +130,7 @@ void add_message_commands(const Command& root) {
             "  pawl message list mail --state leased\n"
             "  pawl message list mail --after 100 --limit 50"
         )
-        .run([arguments](const Context& context) { return list(context, *arguments); });
+        .run([arguments](const Context& context) { return list_messages(context, *arguments); });
     group.add("get", "Show one message, live or archived")
         .argument("QUEUE", arguments->queue, "The queue")
         .argument("ID", arguments->id, "The message")

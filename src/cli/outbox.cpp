@@ -22,14 +22,14 @@ struct RetryArguments {
     bool all = false;
 };
 
-std::string or_dash(const std::string& text) {
+std::string printable_or_dash(const std::string& text) {
     return text.empty() ? "-" : printable(text);
 }
-std::string or_dash(const std::optional<Timestamp>& time) {
+std::string time_or_dash(const std::optional<Timestamp>& time) {
     return time ? rfc3339(*time) : "-";
 }
 
-ExitCode list(const Context& context, const OutboxFilter& filter) {
+ExitCode list_events(const Context& context, const OutboxFilter& filter) {
     const auto events = context.connect().outbox(filter);
     Table table(
         {{"ID", Align::right},
@@ -45,10 +45,10 @@ ExitCode list(const Context& context, const OutboxFilter& filter) {
             {std::to_string(event.id),
              std::string(to_string(event.status)),
              event.type,
-             or_dash(event.aggregate),
+             printable_or_dash(event.aggregate),
              std::to_string(event.attempts),
              rfc3339_seconds(event.created_at),
-             or_dash(event.last_error)}
+             printable_or_dash(event.last_error)}
         );
     }
     context.answer(json_array_of(events), table.text(terminal_width()));
@@ -66,20 +66,20 @@ std::string describe(const OutboxEvent& event) {
         event.event_id,
         printable(event.type),
         to_string(event.status),
-        or_dash(event.aggregate),
-        or_dash(event.subject),
+        printable_or_dash(event.aggregate),
+        printable_or_dash(event.subject),
         event.run ? std::to_string(event.run.value()) : "-",
         event.attempts,
-        or_dash(event.last_error),
-        or_dash(event.traceparent.value_or("")),
+        printable_or_dash(event.last_error),
+        printable_or_dash(event.traceparent.value_or("")),
         rfc3339(event.created_at),
-        or_dash(event.visible_at),
-        or_dash(event.published_at),
+        time_or_dash(event.visible_at),
+        time_or_dash(event.published_at),
         printable(event.payload.text)
     );
 }
 
-ExitCode show(const Context& context, std::int64_t id) {
+ExitCode show_event(const Context& context, std::int64_t id) {
     const auto found = context.connect().outbox({.after = id - 1, .limit = 1});
     if (found.empty() || found.front().id != id)
         throw Error(
@@ -97,7 +97,7 @@ ExitCode publish(const Context& context, const PublishArguments& arguments) {
     return ExitCode::ok;
 }
 
-ExitCode retry(const Context& context, const RetryArguments& arguments) {
+ExitCode retry_events(const Context& context, const RetryArguments& arguments) {
     if (arguments.id.has_value() == arguments.all)
         throw UsageError("name one event, or give --all");
     const auto retried = context.connect().retry_parked(arguments.id.value_or(0));
@@ -117,7 +117,7 @@ void add_list(const Command& group) {
         .option("--after", filter->after, "Start above this number")
         .option("--limit", filter->limit, "How many at most (default 100)")
         .examples("  pawl outbox list --status PARKED")
-        .run([filter](const Context& context) { return list(context, *filter); });
+        .run([filter](const Context& context) { return list_events(context, *filter); });
 }
 
 void add_publish(const Command& group) {
@@ -139,7 +139,7 @@ void add_retry(const Command& group) {
         .optional_argument("ID", arguments->id, "One event")
         .flag("--all", arguments->all, true, "All that are parked")
         .examples("  pawl outbox retry 42\n  pawl outbox retry --all")
-        .run([arguments](const Context& context) { return retry(context, *arguments); });
+        .run([arguments](const Context& context) { return retry_events(context, *arguments); });
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ void add_outbox_commands(const Command& root) {
     group.add("show", "Everything about one event")
         .argument("ID", *id, "Its number")
         .examples("  pawl outbox show 42")
-        .run([id](const Context& context) { return show(context, *id); });
+        .run([id](const Context& context) { return show_event(context, *id); });
     add_publish(group);
     add_retry(group);
     add_dispatch_command(group);

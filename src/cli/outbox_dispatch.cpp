@@ -14,7 +14,7 @@ namespace {
 
 enum class Until { signal, nothing_is_due };
 
-struct Arguments {
+struct DispatchArguments {
     std::string to;
     Until until = Until::signal;
     HttpSinkOptions http;
@@ -34,7 +34,7 @@ void add_header(const std::string& text, HttpSinkOptions& http) {
     http.headers[text.substr(0, colon)] = value == std::string::npos ? "" : text.substr(value);
 }
 
-Sink make_sink(const Arguments& arguments) {
+Sink make_sink(const DispatchArguments& arguments) {
     if (!is_url(arguments.to)) return file_sink(arguments.to, arguments.http.source);
     HttpSinkOptions http = arguments.http;
     for (const std::string& header : arguments.headers) add_header(header, http);
@@ -59,7 +59,7 @@ private:
     sigset_t set_{};
 };
 
-ExitCode dispatch(const Context& context, const Arguments& arguments) {
+ExitCode dispatch(const Context& context, const DispatchArguments& arguments) {
     const Sink sink = make_sink(arguments);
     const Signals signals;
     const Store store = context.connect();
@@ -83,7 +83,7 @@ ExitCode dispatch(const Context& context, const Arguments& arguments) {
 }  // namespace
 
 void add_dispatch_command(const Command& group) {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<DispatchArguments>();
     auto& http = arguments->http;
     auto& options = arguments->options;
     group.add("dispatch", "Deliver events until it is stopped, or with --once what is due")

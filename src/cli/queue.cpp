@@ -19,7 +19,6 @@ struct QueueArguments {
     DeleteMode mode = DeleteMode::if_empty;
     enum class Consent { ask, given } consent = Consent::ask;
 };
-using Arguments = std::shared_ptr<QueueArguments>;
 
 std::string settings(const QueueInfo& queue) {
     return fmt::format(
@@ -32,7 +31,7 @@ std::string settings(const QueueInfo& queue) {
     );
 }
 
-void add_create(const Command& group) {
+void add_create_queue(const Command& group) {
     const auto arguments = std::make_shared<QueueArguments>();
     auto& options = arguments->options;
     group.add("create", "Create a queue, or change the given settings of an existing one")
@@ -60,7 +59,7 @@ void add_create(const Command& group) {
         });
 }
 
-ExitCode list(const Context& context) {
+ExitCode list_queues(const Context& context) {
     const auto queues = context.connect().queues();
     Table table(
         {{"QUEUE"},
@@ -117,7 +116,7 @@ bool agrees(const Queue& queue) {
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-ExitCode purge(const Context& context, const QueueArguments& arguments) {
+ExitCode purge_queue(const Context& context, const QueueArguments& arguments) {
     const bool ask = arguments.consent == QueueArguments::Consent::ask;
     if (ask && !is_terminal(STDIN_FILENO))
         throw UsageError("purge deletes every message of the queue: add --yes to confirm");
@@ -134,13 +133,13 @@ ExitCode purge(const Context& context, const QueueArguments& arguments) {
     return ExitCode::ok;
 }
 
-void add_purge(const Command& group) {
+void add_purge_queue(const Command& group) {
     const auto arguments = std::make_shared<QueueArguments>();
     group.add("purge", "Delete every live message, leased ones too; the archive stays")
         .argument("NAME", arguments->name, "The queue")
         .flag("--yes", arguments->consent, QueueArguments::Consent::given, "Do not ask")
         .examples("  pawl queue purge mail --yes")
-        .run([arguments](const Context& context) { return purge(context, *arguments); });
+        .run([arguments](const Context& context) { return purge_queue(context, *arguments); });
 }
 
 ExitCode answer_settings(const Context& context, const Queue& queue, const char* what) {
@@ -188,10 +187,10 @@ void add_stats(const Command& group) {
 
 void add_queue_commands(const Command& root) {
     const auto group = root.add("queue", "Create, list, pause, empty and delete queues");
-    add_create(group);
-    group.add("list", "List the queues and their settings").run(list);
+    add_create_queue(group);
+    group.add("list", "List the queues and their settings").run(list_queues);
     add_delete(group);
-    add_purge(group);
+    add_purge_queue(group);
     add_pause_and_resume(group);
     add_stats(group);
 }

@@ -18,7 +18,7 @@ struct ListArguments {
     RunPage page;
 };
 
-ExitCode list(const Context& context, const ListArguments& arguments) {
+ExitCode list_runs(const Context& context, const ListArguments& arguments) {
     const auto runs = context.connect().runs(arguments.filter, arguments.page);
     context.answer(json_array_of(runs), run_table(runs));
     if (runs.size() == static_cast<std::size_t>(arguments.page.limit))
@@ -43,7 +43,7 @@ ExitCode count(const Context& context, const RunFilter& filter) {
     return ExitCode::ok;
 }
 
-ExitCode show(const Context& context, RunId id) {
+ExitCode show_run(const Context& context, RunId id) {
     const Store store = context.connect();
     const auto story = look_up(store, id);
     WorkerNames workers(store);
@@ -82,11 +82,11 @@ void add_run_commands(const Command& root) {
             "  pawl run list --workflow zip_files --status ERROR\n"
             "  pawl run list --tag nightly --since 2026-01-31T00:00:00Z"
         )
-        .run([arguments](const Context& context) { return list(context, *arguments); });
+        .run([arguments](const Context& context) { return list_runs(context, *arguments); });
     group.add("show", "Everything about one run: its steps, its events, its relatives")
         .argument("ID", *id, "The run")
         .examples("  pawl run show 42")
-        .run([id](const Context& context) { return show(context, *id); });
+        .run([id](const Context& context) { return show_run(context, *id); });
     group.add("steps", "The steps of one run, in its order")
         .argument("ID", *id, "The run")
         .examples("  pawl run steps 42 --json")

@@ -35,7 +35,7 @@ ExitCode wait(const Context& context, const RunArguments& arguments) {
     return answer_run(context, store, arguments.id, output.text);
 }
 
-ExitCode resume(const Context& context, const RunArguments& arguments) {
+ExitCode resume_run(const Context& context, const RunArguments& arguments) {
     const Json data = json_input(arguments.data);
     const Store store = context.connect();
     store.resume(arguments.id, arguments.step, data);
@@ -59,7 +59,7 @@ ExitCode wake(const Context& context, const RunArguments& arguments) {
 }
 
 // The new id alone, as trigger prints it.
-ExitCode retry(const Context& context, const RunArguments& arguments) {
+ExitCode retry_run(const Context& context, const RunArguments& arguments) {
     const Store store = context.connect();
     const RunId made = store.retry(arguments.id).id();
     return answer_run(context, store, made, std::to_string(made.value()));
@@ -71,22 +71,22 @@ ExitCode fork(const Context& context, const RunArguments& arguments) {
     return answer_run(context, store, made, std::to_string(made.value()));
 }
 
-ExitCode remove(const Context& context, const RunArguments& arguments) {
+ExitCode remove_run(const Context& context, const RunArguments& arguments) {
     const Store store = context.connect();
     store.delete_run(arguments.id, arguments.reason);
     const auto text = fmt::format("run {} deleted", arguments.id.value());
     return answer_run(context, store, arguments.id, text);
 }
 
-using Operation = ExitCode (*)(const Context&, const RunArguments&);
-using Arguments = std::shared_ptr<RunArguments>;
+using RunOperation = ExitCode (*)(const Context&, const RunArguments&);
+using SharedRunArguments = std::shared_ptr<RunArguments>;
 
 Command add_operation(
     const Command& group,
     const std::string& name,
     const std::string& help,
-    const Arguments& arguments,
-    Operation apply
+    const SharedRunArguments& arguments,
+    RunOperation apply
 ) {
     auto command = group.add(name, help);
     command.argument("ID", arguments->id, "The run")
@@ -101,7 +101,7 @@ void add_run_control_commands(const Command& group) {
     add_operation(group, "wait", "Wait for the end and print the output", arguments, wait)
         .option("--timeout", arguments->timeout, "How long at most (default: no limit)")
         .examples("  pawl run wait 42 --timeout 30s");
-    add_operation(group, "resume", "Give a paused step its result", arguments, resume)
+    add_operation(group, "resume", "Give a paused step its result", arguments, resume_run)
         .argument("STEP", arguments->step, "The step")
         .optional_argument(
             "JSON", arguments->data, "The result (default null); - is standard input"
@@ -117,7 +117,7 @@ void add_run_control_commands(const Command& group) {
         "retry",
         "A new run that takes over what a failed or cancelled one has finished",
         arguments,
-        retry
+        retry_run
     )
         .examples("  pawl run retry 42");
     add_operation(
@@ -126,7 +126,7 @@ void add_run_control_commands(const Command& group) {
         .argument("STEP", arguments->step, "The first step to be executed again")
         .examples("  pawl run fork 42 charge");
     add_operation(
-        group, "delete", "Cancel a run if need be, and hide it from lists", arguments, remove
+        group, "delete", "Cancel a run if need be, and hide it from lists", arguments, remove_run
     )
         .required_option("--reason", arguments->reason, "Why; kept with the run")
         .examples("  pawl run delete 42 --reason 'test data'");

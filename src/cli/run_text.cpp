@@ -47,7 +47,7 @@ std::string deliveries(const RunInfo& run) {
 }
 
 // What a step gave, or what it waits for.
-std::string result(const StepInfo& step) {
+std::string result_of_step(const StepInfo& step) {
     if (step.wake_at && !step.completed_at) return "until " + rfc3339_seconds(*step.wake_at);
     if (step.status == StepStatus::paused) return or_dash(step.pause_message);
     if (step.output) return step.output->text;
@@ -142,7 +142,7 @@ std::string step_table(
              workers.of(step.worker),
              since_start(run, step.started_at),
              took(step.started_at, step.completed_at),
-             result(step)}
+             result_of_step(step)}
         );
     }
     return table.text(terminal_width());

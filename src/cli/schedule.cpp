@@ -27,7 +27,7 @@ struct NextArguments {
     int count = 5;
 };
 
-std::string or_dash(const std::optional<Timestamp>& time) {
+std::string seconds_or_dash(const std::optional<Timestamp>& time) {
     return time ? rfc3339_seconds(*time) : "-";
 }
 
@@ -37,7 +37,7 @@ std::string state_of(const ScheduleInfo& schedule) {
     return schedule.next_fire_at ? "active" : "over";
 }
 
-std::string in_words(const ScheduleInfo& schedule) {
+std::string schedule_in_words(const ScheduleInfo& schedule) {
     return fmt::format(
         "schedule {}: {} '{}' {}, next {}",
         schedule.name,
@@ -60,12 +60,12 @@ std::string describe(const ScheduleInfo& schedule) {
         schedule.time_zone,
         printable(schedule.params.text),
         state_of(schedule),
-        or_dash(schedule.next_fire_at),
-        or_dash(schedule.last_fire_at),
+        seconds_or_dash(schedule.next_fire_at),
+        seconds_or_dash(schedule.last_fire_at),
         schedule.last_run ? std::to_string(schedule.last_run.value()) : "-",
-        or_dash(schedule.waiting_fire_at),
-        or_dash(schedule.start),
-        or_dash(schedule.end),
+        seconds_or_dash(schedule.waiting_fire_at),
+        seconds_or_dash(schedule.start),
+        seconds_or_dash(schedule.end),
         short_duration(schedule.jitter),
         schedule.priority,
         to_string(schedule.overlap),
@@ -75,7 +75,7 @@ std::string describe(const ScheduleInfo& schedule) {
     );
 }
 
-void add_create(const Command& group) {
+void add_create_schedule(const Command& group) {
     const auto arguments = std::make_shared<CreateArguments>();
     auto& options = arguments->options;
     group.add("create", "Create a schedule, or change an existing one")
@@ -102,12 +102,12 @@ void add_create(const Command& group) {
             const auto schedule = context.connect().schedule(
                 arguments->name, arguments->workflow, arguments->cron, params, arguments->options
             );
-            context.answer(to_json(schedule), in_words(schedule));
+            context.answer(to_json(schedule), schedule_in_words(schedule));
             return ExitCode::ok;
         });
 }
 
-ExitCode list(const Context& context) {
+ExitCode list_schedules(const Context& context) {
     const auto schedules = context.connect().schedules();
     Table table(
         {{"SCHEDULE"},
@@ -126,8 +126,8 @@ ExitCode list(const Context& context) {
              schedule.cron,
              schedule.time_zone,
              state_of(schedule),
-             or_dash(schedule.next_fire_at),
-             or_dash(schedule.last_fire_at),
+             seconds_or_dash(schedule.next_fire_at),
+             seconds_or_dash(schedule.last_fire_at),
              schedule.last_run ? std::to_string(schedule.last_run.value()) : "-"}
         );
     }
@@ -135,7 +135,7 @@ ExitCode list(const Context& context) {
     return ExitCode::ok;
 }
 
-ExitCode show(const Context& context, const std::string& name) {
+ExitCode show_schedule(const Context& context, const std::string& name) {
     const auto schedule = context.connect().get_schedule(name);
     context.answer(to_json(schedule), describe(schedule));
     return ExitCode::ok;
@@ -145,15 +145,15 @@ ExitCode pause(const Context& context, const std::string& name) {
     const Store store = context.connect();
     store.pause_schedule(name);
     const auto schedule = store.get_schedule(name);
-    context.answer(to_json(schedule), in_words(schedule));
+    context.answer(to_json(schedule), schedule_in_words(schedule));
     return ExitCode::ok;
 }
 
-ExitCode resume(const Context& context, const std::string& name) {
+ExitCode resume_schedule(const Context& context, const std::string& name) {
     const Store store = context.connect();
     store.resume_schedule(name);
     const auto schedule = store.get_schedule(name);
-    context.answer(to_json(schedule), in_words(schedule));
+    context.answer(to_json(schedule), schedule_in_words(schedule));
     return ExitCode::ok;
 }
 
@@ -166,7 +166,7 @@ ExitCode run_now(const Context& context, const std::string& name) {
     return ExitCode::ok;
 }
 
-ExitCode remove(const Context& context, const std::string& name) {
+ExitCode remove_schedule(const Context& context, const std::string& name) {
     context.connect().delete_schedule(name);
     context.answer(
         json_object({{"schedule", name}, {"deleted", true}}),
@@ -234,14 +234,14 @@ void add_named(
 
 void add_schedule_commands(const Command& root) {
     const auto group = root.add("schedule", "Start runs by cron or at intervals");
-    add_create(group);
-    group.add("list", "List the schedules with their next fire times").run(list);
-    add_named(group, "show", "Everything about one schedule", show);
+    add_create_schedule(group);
+    group.add("list", "List the schedules with their next fire times").run(list_schedules);
+    add_named(group, "show", "Everything about one schedule", show_schedule);
     add_named(group, "pause", "Fire no more until resume", pause);
-    add_named(group, "resume", "Go on from now; what was missed is not caught up", resume);
+    add_named(group, "resume", "Go on from now; what was missed is not caught up", resume_schedule);
     add_named(group, "run", "Start one run more, now; prints its id", run_now);
     add_next(group);
-    add_named(group, "delete", "Delete a schedule; its runs stay", remove);
+    add_named(group, "delete", "Delete a schedule; its runs stay", remove_schedule);
 }
 
 }  // namespace pawl::cli

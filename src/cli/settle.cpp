@@ -23,9 +23,12 @@ struct SettleArguments {
 };
 
 using Leases = std::span<const Lease>;
-using Operation = std::function<std::vector<Outcome>(const Queue&, Leases, const SettleArguments&)>;
+using SettleOperation =
+    std::function<std::vector<Outcome>(const Queue&, Leases, const SettleArguments&)>;
 
-ExitCode settle(const Context& context, const SettleArguments& arguments, const Operation& apply) {
+ExitCode settle(
+    const Context& context, const SettleArguments& arguments, const SettleOperation& apply
+) {
     const Queue queue = context.connect().queue(arguments.queue);
     const std::array leases{Lease{arguments.id, arguments.delivery}};
     const bool done = apply(queue, leases, arguments).at(0) == Outcome::done;
@@ -56,7 +59,7 @@ Command add_settle(
     const std::string& name,
     const std::string& help,
     const std::shared_ptr<SettleArguments>& arguments,
-    const Operation& apply
+    const SettleOperation& apply
 ) {
     auto command = group.add(name, help);
     command.argument("QUEUE", arguments->queue, "The queue")

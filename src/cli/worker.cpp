@@ -16,7 +16,7 @@ std::string status_of(const WorkerInfo& worker) {
     return fmt::format("{}{}", to_string(worker.status), worker.lost ? " (lost)" : "");
 }
 
-ExitCode list(const Context& context, Show show) {
+ExitCode list_workers(const Context& context, Show show) {
     const Store store = context.connect();
     auto workers = store.workers();
     if (show == Show::running)
@@ -67,7 +67,7 @@ void add_transition(const Command& group, WorkerEvent event, const std::string& 
         });
 }
 
-void add_purge(const Command& group) {
+void add_purge_workers(const Command& group) {
     const auto age = std::make_shared<Duration>(24h);
     group.add("purge", "Forget stopped and lost workers")
         .option("--older-than", *age, "Last heard of longer ago than that (default 24h)")
@@ -89,12 +89,12 @@ void add_worker_commands(const Command& root) {
     group.add("list", "List workers; lost ones have not been heard of for longer than their lease")
         .flag("--all", *show, Show::all, "Stopped ones too")
         .examples("  pawl worker list --all")
-        .run([show](const Context& context) { return list(context, *show); });
+        .run([show](const Context& context) { return list_workers(context, *show); });
     add_transition(group, WorkerEvent::suspend, "Take no new messages until resume");
     add_transition(group, WorkerEvent::resume, "Go on after suspend");
     add_transition(group, WorkerEvent::interrupt, "End the polling after what is in hand");
     add_transition(group, WorkerEvent::stop, "Finish what is in hand, then stop for good");
-    add_purge(group);
+    add_purge_workers(group);
 }
 
 }  // namespace pawl::cli

@@ -48,7 +48,7 @@ std::string settings(const WorkflowInfo& workflow) {
     );
 }
 
-void add_create(const Command& group) {
+void add_create_workflow(const Command& group) {
     const auto arguments = std::make_shared<WorkflowArguments>();
     auto& options = arguments->options;
     group.add("create", "Create a workflow, or change the given settings of an existing one")
@@ -80,7 +80,7 @@ void add_create(const Command& group) {
         });
 }
 
-ExitCode list(const Context& context) {
+ExitCode list_workflows(const Context& context) {
     const auto workflows = context.connect().workflows();
     Table table(
         {{"WORKFLOW"},
@@ -137,7 +137,7 @@ std::string describe(const WorkflowInfo& workflow, const RunCounts& runs) {
     );
 }
 
-ExitCode show(const Context& context, const std::string& name) {
+ExitCode show_workflow(const Context& context, const std::string& name) {
     const Store store = context.connect();
     const auto workflow = store.workflow(name);
     const auto runs = store.count_runs({.workflow = name});
@@ -145,7 +145,7 @@ ExitCode show(const Context& context, const std::string& name) {
     return ExitCode::ok;
 }
 
-ExitCode remove(const Context& context, const std::string& name) {
+ExitCode remove_workflow(const Context& context, const std::string& name) {
     context.connect().delete_workflow(name);
     context.answer(
         json_object({{"workflow", name}, {"deleted", true}}),
@@ -192,16 +192,19 @@ ExitCode metrics(const Context& context, const WorkflowArguments& arguments) {
 void add_workflow_commands(const Command& root) {
     const auto arguments = std::make_shared<WorkflowArguments>();
     const auto group = root.add("workflow", "Create, list, measure and delete workflows");
-    add_create(group);
-    group.add("list", "List the workflows and their settings").run(list);
+    add_create_workflow(group);
+    group.add("list", "List the workflows and their settings").run(list_workflows);
     group.add("show", "Show one workflow and count its runs")
         .argument("NAME", arguments->name, "The workflow")
         .examples("  pawl workflow show zip_files")
-        .run([arguments](const Context& context) { return show(context, arguments->name); });
+        .run([arguments](const Context& context) { return show_workflow(context, arguments->name); }
+        );
     group.add("delete", "Delete a workflow and its finished runs; refuses while others exist")
         .argument("NAME", arguments->name, "The workflow")
         .examples("  pawl workflow delete zip_files")
-        .run([arguments](const Context& context) { return remove(context, arguments->name); });
+        .run([arguments](const Context& context) {
+            return remove_workflow(context, arguments->name);
+        });
     group.add("metrics", "Success rate, durations and throughput of the runs that ended lately")
         .argument("NAME", arguments->name, "The workflow")
         .option("--window", arguments->window, "How far back (default 1h)")

@@ -14,10 +14,6 @@ constexpr int max_priority = 1'000'000;
 constexpr std::size_t max_reason_bytes = 8 * 1024;
 constexpr Duration max_delay = std::chrono::hours(24 * 366 * 100);
 
-[[noreturn]] void refuse(ErrorCode code, const std::string& message) {
-    throw Error(code, message);
-}
-
 bool is_name_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.' || c == ':';
@@ -57,6 +53,13 @@ private:
 };
 
 }  // namespace
+
+void refuse(ErrorCode code, const std::string& message) {
+    throw Error(code, message);
+}
+void refuse(const std::string& message) {
+    refuse(ErrorCode::invalid_argument, message);
+}
 
 void check_queue_name(std::string_view name) {
     if (!name.empty() && name.size() <= 128 && name.front() != '.' &&

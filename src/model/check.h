@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <pawl/error.h>
 #include <pawl/message.h>
 #include <pawl/queue.h>
 #include <string>
@@ -11,6 +12,10 @@
 
 namespace pawl::model {
 
+constexpr int max_max_attempts = 1'000'000;
+
+[[noreturn]] void refuse(ErrorCode code, const std::string& message);
+[[noreturn]] void refuse(const std::string& message);  // as invalid_argument
 void check_queue_name(std::string_view name);
 void check_queue_options(std::string_view name, const QueueOptions& options);
 void check_schema_name(std::string_view name);

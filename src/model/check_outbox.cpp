@@ -14,10 +14,6 @@ namespace {
 constexpr std::size_t max_type_bytes = 255;
 constexpr std::size_t max_name_bytes = 1024;
 
-[[noreturn]] void refuse(const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message);
-}
-
 // W3C trace context: version-trace-parent-flags, as 00-0af7...9c-b7ad6b7169203331-01.
 bool is_traceparent(std::string_view text) {
     constexpr std::string_view pattern = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";

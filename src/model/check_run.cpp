@@ -15,11 +15,6 @@ constexpr std::size_t max_step_id_bytes = 255;
 constexpr std::size_t max_key_bytes = 512;
 constexpr std::size_t max_tags = 64;
 constexpr std::size_t max_tag_bytes = 255;
-constexpr int max_max_attempts = 1'000'000;
-
-[[noreturn]] void refuse(const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message);
-}
 
 bool is_text(std::string_view text) {
     const auto plain = [](char c) { return c > 0; };  // ASCII without the zero byte

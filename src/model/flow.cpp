@@ -14,11 +14,6 @@ namespace pawl::model {
 namespace {
 
 constexpr std::size_t max_slug_bytes = 128;
-constexpr int max_max_attempts = 1'000'000;
-
-[[noreturn]] void refuse(const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message);
-}
 
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

@@ -15,7 +15,7 @@ namespace {
 
 using Value = nlohmann::ordered_json;
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_shape(const std::string& message) {
     throw Error(ErrorCode::invalid_argument, "flow shape: " + message);
 }
 
@@ -62,7 +62,7 @@ std::optional<int> read_int(const Value& value, const char* name) {
     // As a double first: what no int can hold must not become another number.
     const bool whole = found->is_number_integer() &&
                        std::abs(found->get<double>()) <= std::numeric_limits<int>::max();
-    if (!whole) refuse(fmt::format("'{}' must be a whole number", name));
+    if (!whole) refuse_shape(fmt::format("'{}' must be a whole number", name));
     return found->get<int>();
 }
 
@@ -71,14 +71,14 @@ std::optional<Duration> read_seconds(const Value& value, const char* name) {
     if (found == nullptr) return std::nullopt;
     constexpr double most = 1e12;  // far beyond what any option takes
     const bool fits = found->is_number() && std::abs(found->get<double>()) <= most;
-    if (!fits) refuse(fmt::format("'{}' must be a number of seconds", name));
+    if (!fits) refuse_shape(fmt::format("'{}' must be a number of seconds", name));
     return Duration(std::llround(found->get<double>() * 1000));
 }
 
 std::string read_text(const Value& value, const char* name, std::string_view otherwise) {
     const Value* found = member(value, name);
     if (found == nullptr) return std::string(otherwise);
-    if (!found->is_string()) refuse(fmt::format("'{}' must be a string", name));
+    if (!found->is_string()) refuse_shape(fmt::format("'{}' must be a string", name));
     return found->get<std::string>();
 }
 
@@ -94,19 +94,21 @@ auto read_name(
 ) {
     const std::string text = read_text(value, name, otherwise);
     const auto found = model::value_of(table, std::string_view(text));
-    if (!found) refuse(fmt::format("unknown {} '{}'", name, text));
+    if (!found) refuse_shape(fmt::format("unknown {} '{}'", name, text));
     return *found;
 }
 
 FlowStep to_step(const Value& value) {
-    if (!value.is_object()) refuse("each step must be an object");
+    if (!value.is_object()) refuse_shape("each step must be an object");
     FlowStep step;
     step.slug = read_text(value, "slug", "");
     step.type = read_name(value, "step_type", model::step_types, "single");
     if (const Value* deps = member(value, "deps")) {
-        if (!deps->is_array()) refuse(fmt::format("deps of '{}' must be an array", step.slug));
+        if (!deps->is_array())
+            refuse_shape(fmt::format("deps of '{}' must be an array", step.slug));
         for (const Value& dep : *deps) {
-            if (!dep.is_string()) refuse(fmt::format("deps of '{}' must be strings", step.slug));
+            if (!dep.is_string())
+                refuse_shape(fmt::format("deps of '{}' must be strings", step.slug));
             step.deps.push_back(dep.get<std::string>());
         }
     }
@@ -137,8 +139,8 @@ Json to_json(const FlowShape& shape) {
 
 FlowShape to_flow_shape(const Json& json) {
     const Value value = Value::parse(json.text, nullptr, false);
-    if (value.is_discarded()) refuse("not JSON");
-    if (!value.is_object()) refuse("must be an object");
+    if (value.is_discarded()) refuse_shape("not JSON");
+    if (!value.is_object()) refuse_shape("must be an object");
     FlowShape shape;
     shape.slug = read_text(value, "slug", "");
     shape.options.max_attempts = read_int(value, "max_attempts");
@@ -146,7 +148,7 @@ FlowShape to_flow_shape(const Json& json) {
     shape.options.timeout = read_seconds(value, "timeout");
     const Value* steps = member(value, "steps");
     if (steps == nullptr) return shape;
-    if (!steps->is_array()) refuse("'steps' must be an array");
+    if (!steps->is_array()) refuse_shape("'steps' must be an array");
     for (const Value& step : *steps) shape.steps.push_back(to_step(step));
     return shape;
 }

@@ -7,9 +7,7 @@ namespace pawl::model {
 
 namespace {
 
-using nlohmann::json;
-
-bool contained(const json& value, const json& pattern) {
+bool contained(const nlohmann::json& value, const nlohmann::json& pattern) {
     if (value.is_object() && pattern.is_object()) {
         return std::ranges::all_of(pattern.items(), [&](const auto& member) {
             const auto found = value.find(member.key());
@@ -17,8 +15,8 @@ bool contained(const json& value, const json& pattern) {
         });
     }
     if (value.is_array() && pattern.is_array()) {
-        return std::ranges::all_of(pattern, [&](const json& wanted) {
-            return std::ranges::any_of(value, [&](const json& element) {
+        return std::ranges::all_of(pattern, [&](const nlohmann::json& wanted) {
+            return std::ranges::any_of(value, [&](const nlohmann::json& element) {
                 return contained(element, wanted);
             });
         });
@@ -28,7 +26,7 @@ bool contained(const json& value, const json& pattern) {
 
 }  // namespace
 
-bool contains(const json& value, const json& pattern) {
+bool contains(const nlohmann::json& value, const nlohmann::json& pattern) {
     // Only at the top: ["a"] @> "a", but not [["a"]] @> ["a"].
     if (value.is_array() && pattern.is_primitive())
         return std::ranges::find(value, pattern) != value.end();
@@ -36,7 +34,7 @@ bool contains(const json& value, const json& pattern) {
 }
 
 bool contains(const Json& value, const Json& pattern) {
-    return contains(json::parse(value.text), json::parse(pattern.text));
+    return contains(nlohmann::json::parse(value.text), nlohmann::json::parse(pattern.text));
 }
 
 }  // namespace pawl::model

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::sys_seconds;
 
 constexpr std::chrono::seconds longest = std::chrono::hours(24);
-constexpr std::array<std::string_view, 12> months{
+constexpr std::array<std::string_view, 12> http_months{
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 std::optional<unsigned> number(std::string_view text) {
@@ -28,22 +28,22 @@ std::optional<sys_seconds> http_date(std::string_view text) {
     if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT" ||
         text[7] != ' ' || text[11] != ' ' || text[16] != ' ' || text[19] != ':' || text[22] != ':')
         return std::nullopt;
-    const auto month = std::ranges::find(months, text.substr(8, 3));
+    const auto month = std::ranges::find(http_months, text.substr(8, 3));
     const auto day = number(text.substr(5, 2));
     const auto year = number(text.substr(12, 4));
-    const auto hours = number(text.substr(17, 2));
-    const auto minutes = number(text.substr(20, 2));
-    const auto seconds = number(text.substr(23, 2));
-    if (month == months.end() || !day || !year || !hours || !minutes || !seconds)
+    const auto hour = number(text.substr(17, 2));
+    const auto minute = number(text.substr(20, 2));
+    const auto second = number(text.substr(23, 2));
+    if (month == http_months.end() || !day || !year || !hour || !minute || !second)
         return std::nullopt;
     const std::chrono::year_month_day date(
         std::chrono::year(static_cast<int>(*year)),
-        std::chrono::month(static_cast<unsigned>(month - months.begin()) + 1),
+        std::chrono::month(static_cast<unsigned>(month - http_months.begin()) + 1),
         std::chrono::day(*day)
     );
-    if (!date.ok() || *hours > 23 || *minutes > 59 || *seconds > 60) return std::nullopt;
-    return std::chrono::sys_days(date) + std::chrono::hours(*hours) +
-           std::chrono::minutes(*minutes) + std::chrono::seconds(*seconds);
+    if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+    return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
+           std::chrono::seconds(*second);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ DueRun due_run(const ScheduleInfo& schedule, Timestamp fire_at) {
     return due;
 }
 
-[[noreturn]] void refuse(const ScheduleInfo& schedule, std::string_view why) {
+[[noreturn]] void refuse_schedule(const ScheduleInfo& schedule, std::string_view why) {
     throw Error(ErrorCode::invalid_argument, fmt::format("schedule '{}': {}", schedule.name, why));
 }
 
@@ -128,7 +128,7 @@ void check_name(const ScheduleInfo& schedule) {
 void check_time(const ScheduleInfo& schedule, const std::optional<Timestamp>& time) {
     constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
     if (time && (*time > year_9999 || *time < Timestamp{}))
-        refuse(schedule, "start and end must lie between the years 1970 and 9999");
+        refuse_schedule(schedule, "start and end must lie between the years 1970 and 9999");
 }
 
 std::optional<Timestamp> none_at_epoch(Timestamp time) {
@@ -203,15 +203,17 @@ void check_schedule(const ScheduleInfo& schedule, std::size_t max_payload_bytes)
     check_json(schedule.params.text);
     check_place(schedule.priority, Duration::zero(), std::nullopt);
     if (schedule.jitter < Duration::zero() || schedule.jitter > longest_jitter)
-        refuse(schedule, "jitter must be 0 to 365 days");
+        refuse_schedule(schedule, "jitter must be 0 to 365 days");
     if (schedule.catch_up_limit < 1 || schedule.catch_up_limit > max_catch_up_limit)
-        refuse(schedule, fmt::format("catch_up_limit must be 1 to {}", max_catch_up_limit));
+        refuse_schedule(
+            schedule, fmt::format("catch_up_limit must be 1 to {}", max_catch_up_limit)
+        );
     check_time(schedule, schedule.start);
     check_time(schedule, schedule.end);
     if (schedule.start && schedule.end && *schedule.end < *schedule.start)
-        refuse(schedule, "its end lies before its start");
+        refuse_schedule(schedule, "its end lies before its start");
     if (!next_fire(schedule, Timestamp{}))  // throws what is wrong with cron and time zone
-        refuse(schedule, "it never fires between its start and its end");
+        refuse_schedule(schedule, "it never fires between its start and its end");
 }
 
 }  // namespace pawl::model

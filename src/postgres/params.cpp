@@ -181,4 +181,10 @@ const int* Params::formats() const {
     return formats_.data();
 }
 
+Params one_text(std::string_view value) {
+    Params params;
+    params.text(value);
+    return params;
+}
+
 }  // namespace pawl::postgres

@@ -60,4 +60,6 @@ private:
     mutable std::vector<int> formats_;
 };
 
+[[nodiscard]] Params one_text(std::string_view value);
+
 }  // namespace pawl::postgres

@@ -43,6 +43,10 @@ public:
         if (is_null(row, column)) return std::nullopt;
         return time(row, column);
     }
+    [[nodiscard]] std::optional<Json> optional_json(int row, int column) const {
+        if (is_null(row, column)) return std::nullopt;
+        return Json{string(row, column)};
+    }
     // Empty for null. Null elements are 0, false or the empty text.
     [[nodiscard]] std::vector<bool> boolean_array(int row, int column) const;
     [[nodiscard]] std::vector<int> int4_array(int row, int column) const;

@@ -30,11 +30,6 @@ TaskOutcome to_outcome(std::string_view word) {
     return model::value_of(model::task_outcomes, word).value_or(TaskOutcome::unknown_task);
 }
 
-std::optional<Json> optional_json(const Rows& rows, int row, int column) {
-    if (rows.is_null(row, column)) return std::nullopt;
-    return Json{rows.string(row, column)};
-}
-
 TaskInfo read_task(const Rows& rows, int row, RunId run) {
     TaskInfo task;
     task.task = {run, rows.string(row, 0), rows.int4(row, 1)};
@@ -44,8 +39,8 @@ TaskInfo read_task(const Rows& rows, int row, RunId run) {
     task.attempts = rows.int4(row, 4);
     task.delivery = rows.int4(row, 5);
     task.worker = WorkerId(rows.id(row, 6));
-    task.input = optional_json(rows, row, 7);
-    task.output = optional_json(rows, row, 8);
+    task.input = rows.optional_json(row, 7);
+    task.output = rows.optional_json(row, 8);
     task.error = rows.text(row, 9);
     task.queued_at = rows.time(row, 10);
     task.started_at = rows.optional_time(row, 11);

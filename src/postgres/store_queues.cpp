@@ -5,12 +5,6 @@ namespace pawl::postgres {
 
 namespace {
 
-Params one_text(std::string_view value) {
-    Params params;
-    params.text(value);
-    return params;
-}
-
 std::vector<QueueInfo> read_queues(const Rows& rows) {
     std::vector<QueueInfo> queues;
     for (int i = 0; i < rows.size(); ++i) {

@@ -46,11 +46,6 @@ RunStatus to_run_status(std::string_view name) {
     return model::value_of(model::run_statuses, name).value_or(RunStatus::error);
 }
 
-std::optional<Json> optional_json(const Rows& rows, int row, int column) {
-    if (rows.is_null(row, column)) return std::nullopt;
-    return Json{rows.string(row, column)};
-}
-
 std::optional<int> optional_int(const Rows& rows, int row, int column) {
     if (rows.is_null(row, column)) return std::nullopt;
     return rows.int4(row, column);
@@ -75,8 +70,8 @@ std::vector<RunInfo> read_runs(const Rows& rows) {
         if (!rows.is_null(i, 12)) run.idempotency_key = rows.string(i, 12);
         for (const auto tag : rows.text_array(i, 13)) run.tags.emplace_back(tag);
         run.input.text = rows.text(i, 14);
-        run.output = optional_json(rows, i, 15);
-        run.error = optional_json(rows, i, 16);
+        run.output = rows.optional_json(i, 15);
+        run.error = rows.optional_json(i, 16);
         run.last_error =
             run.error ? model::readable(model::to_run_error(*run.error)) : rows.string(i, 17);
         run.visible_at = rows.optional_time(i, 18);
@@ -161,9 +156,9 @@ std::vector<StepInfo> PostgresStore::steps(RunId run) {
         step.attempt = rows.int4(i, 3);
         step.delivery = rows.int4(i, 4);
         step.worker = WorkerId(rows.id(i, 5));
-        step.input = optional_json(rows, i, 6);
-        step.output = optional_json(rows, i, 7);
-        step.error = optional_json(rows, i, 8);
+        step.input = rows.optional_json(i, 6);
+        step.output = rows.optional_json(i, 7);
+        step.error = rows.optional_json(i, 8);
         step.pause_message = rows.text(i, 9);
         step.pause_condition = rows.text(i, 10);
         step.wake_at = rows.optional_time(i, 11);

@@ -10,7 +10,7 @@ std::vector<std::string> strings(const std::vector<std::string_view>& views) {
     return {views.begin(), views.end()};
 }
 
-WorkerStatus to_status(std::string_view name) {
+WorkerStatus to_worker_status(std::string_view name) {
     return model::value_of(model::worker_statuses, name).value_or(WorkerStatus::stopped);
 }
 
@@ -26,7 +26,7 @@ WorkerId PostgresStore::register_worker(const store::NewWorker& worker) {
 WorkerStatus PostgresStore::transition_worker(WorkerId worker, WorkerEvent event) {
     Params params;
     params.int8(worker.value()).text(to_string(event));
-    return to_status(call(sql::transition_worker, params, Access::write).text(0, 0));
+    return to_worker_status(call(sql::transition_worker, params, Access::write).text(0, 0));
 }
 
 std::vector<WorkerInfo> PostgresStore::workers(std::optional<WorkerId> only) {
@@ -45,7 +45,7 @@ std::vector<WorkerInfo> PostgresStore::workers(std::optional<WorkerId> only) {
         worker.host = rows.text(i, 2);
         worker.port = rows.int4(i, 3);
         worker.pid = rows.int4(i, 4);
-        worker.status = to_status(rows.text(i, 5));
+        worker.status = to_worker_status(rows.text(i, 5));
         worker.lost = rows.boolean(i, 6);
         worker.lease = Duration(rows.int8(i, 7));
         worker.subscriptions = strings(rows.text_array(i, 8));

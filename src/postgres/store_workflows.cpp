@@ -6,12 +6,6 @@ namespace pawl::postgres {
 
 namespace {
 
-Params one_text(std::string_view value) {
-    Params params;
-    params.text(value);
-    return params;
-}
-
 std::optional<Duration> optional_duration(const Rows& rows, int row, int column) {
     if (rows.is_null(row, column)) return std::nullopt;
     return Duration(rows.int8(row, column));

@@ -10,6 +10,7 @@
 #include "model/check.h"
 #include "model/check_outbox.h"
 #include "model/retry.h"
+#include "runtime/rest.h"
 #include "store/retry.h"
 
 namespace pawl::runtime {
@@ -20,19 +21,11 @@ using store::WriteStatus;
 
 namespace {
 
-constexpr Duration look_after_error = 1s;
 constexpr Duration look_deaf = 500ms;  // where other processes cannot wake us
 // On SQLite every commit of others is a wake-up.
-constexpr Duration look_at_most_every = 20ms;
+constexpr Duration dispatch_at_most_every = 20ms;
 
-constexpr std::array wakes{base::outbox_changed};
-
-void rest(std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any stopped;
-    std::unique_lock lock(mutex);
-    stopped.wait_until(lock, stop, until, [] { return false; });
-}
+constexpr std::array outbox_wakes{base::outbox_changed};
 
 bool same_line(const OutboxDelivery& one, const OutboxDelivery& other) {
     return !one.event.aggregate.empty() && one.event.aggregate == other.event.aggregate;
@@ -159,8 +152,8 @@ void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop)
             backend_->log().warning(fmt::format("events are delivered later: {}", error.what()));
             pause = look_after_error;
         }
-        if (pause > Duration::zero() && hub.wait(ticket, wakes, Clock::now() + pause, stop))
-            rest(std::min(looked_at + look_at_most_every, Clock::now() + pause), stop);
+        if (pause > Duration::zero() && hub.wait(ticket, outbox_wakes, Clock::now() + pause, stop))
+            rest(std::min(looked_at + dispatch_at_most_every, Clock::now() + pause), stop);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/schedule.h"
+#include "runtime/rest.h"
 
 namespace pawl::runtime {
 
@@ -16,18 +17,10 @@ constexpr int at_a_time = 100;
 constexpr Duration look_at_least_every = 30s;
 constexpr Duration look_for_waiting_every = 1s;  // has the run ended that they wait for?
 constexpr Duration look_after_lost_race = 100ms;
-constexpr Duration look_after_error = 1s;
 // On SQLite every commit of others is a wake-up.
-constexpr Duration look_at_most_every = 100ms;
+constexpr Duration fire_at_most_every = 100ms;
 
-constexpr std::array wakes{base::schedules_changed};
-
-void rest(Clock::time_point until, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any stopped;
-    std::unique_lock lock(mutex);
-    stopped.wait_until(lock, stop, until, [] { return false; });
-}
+constexpr std::array schedule_wakes{base::schedules_changed};
 
 }  // namespace
 
@@ -60,8 +53,8 @@ void Scheduler::work(const std::stop_token& stop) {
             backend_.log().warning(fmt::format("schedules are fired later: {}", error.what()));
         }
         if (pause <= Duration::zero()) continue;
-        if (hub.wait(ticket, wakes, Clock::now() + pause, stop))
-            rest(std::min(looked_at + look_at_most_every, Clock::now() + pause), stop);
+        if (hub.wait(ticket, schedule_wakes, Clock::now() + pause, stop))
+            rest(std::min(looked_at + fire_at_most_every, Clock::now() + pause), stop);
     }
 }
 

@@ -14,11 +14,6 @@ std::optional<Duration> optional_duration(const Rows& rows, int column) {
     return Duration(rows.integer(column));
 }
 
-std::optional<Json> optional_json(const Rows& rows, int column) {
-    if (rows.null(column)) return std::nullopt;
-    return Json{std::string(rows.text(column))};
-}
-
 // What may change of a flow. Returns how many steps it has.
 std::size_t read_head(const Rows& rows, FlowPlan& plan) {
     plan.shape.slug = rows.text(0);
@@ -39,8 +34,8 @@ FlowStep read_step(const Rows& rows) {
     options.base_delay = optional_duration(rows, 3);
     options.timeout = optional_duration(rows, 4);
     options.start_delay = Duration(rows.integer(5));
-    options.required_input_pattern = optional_json(rows, 6);
-    options.forbidden_input_pattern = optional_json(rows, 7);
+    options.required_input_pattern = rows.optional_json(6);
+    options.forbidden_input_pattern = rows.optional_json(7);
     options.when_unmet =
         model::value_of(model::when_unmet_names, rows.text(8)).value_or(WhenUnmet::skip);
     options.when_exhausted =

@@ -15,10 +15,6 @@ using store::Write;
 
 namespace {
 
-RunId run_of(const Write& write) {
-    return RunId(write.lease.message.value());
-}
-
 std::string_view type_of_end(RunStatus status) {
     if (status == RunStatus::success) return "run.succeeded";
     return status == RunStatus::error ? "run.failed" : "run.cancelled";

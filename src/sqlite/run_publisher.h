@@ -12,6 +12,10 @@
 
 namespace pawl::sqlite {
 
+[[nodiscard]] inline RunId run_of(const store::Write& write) {
+    return RunId(write.lease.message.value());
+}
+
 class RunPublisher {
 public:
     RunPublisher(Session& session, Timestamp now, Wakeups& wakeups)

@@ -8,16 +8,6 @@ namespace pawl::sqlite {
 
 namespace {
 
-std::optional<Timestamp> optional_time(const Rows& rows, int column) {
-    if (rows.null(column)) return std::nullopt;
-    return rows.time(column);
-}
-
-std::optional<Json> optional_json(const Rows& rows, int column) {
-    if (rows.null(column)) return std::nullopt;
-    return Json{std::string(rows.text(column))};
-}
-
 std::optional<int> optional_number(const Rows& rows, int column) {
     if (rows.null(column)) return std::nullopt;
     return rows.number(column);
@@ -39,17 +29,17 @@ RunInfo read_run_row(const Rows& rows) {
     run.forked_at = rows.text(11);
     if (!rows.null(12)) run.idempotency_key = rows.text(12);
     run.input.text = rows.text(13);
-    run.output = optional_json(rows, 14);
-    run.error = optional_json(rows, 15);
+    run.output = rows.optional_json(14);
+    run.error = rows.optional_json(15);
     run.last_error =
         run.error ? model::readable(model::to_run_error(*run.error)) : std::string(rows.text(16));
-    run.visible_at = optional_time(rows, 17);
+    run.visible_at = rows.optional_time(17);
     run.created_at = rows.time(18);
     run.updated_at = rows.time(19);
-    run.started_at = optional_time(rows, 20);
-    run.paused_at = optional_time(rows, 21);
-    run.completed_at = optional_time(rows, 22);
-    run.deleted_at = optional_time(rows, 23);
+    run.started_at = rows.optional_time(20);
+    run.paused_at = rows.optional_time(21);
+    run.completed_at = rows.optional_time(22);
+    run.deleted_at = rows.optional_time(23);
     run.deleted_reason = rows.text(24);
     run.remaining_steps = optional_number(rows, 25);
     return run;
@@ -63,14 +53,14 @@ StepInfo read_step_row(const Rows& rows) {
     step.attempt = rows.number(3);
     step.delivery = rows.number(4);
     step.worker = rows.id<WorkerId>(5);
-    step.input = optional_json(rows, 6);
-    step.output = optional_json(rows, 7);
-    step.error = optional_json(rows, 8);
+    step.input = rows.optional_json(6);
+    step.output = rows.optional_json(7);
+    step.error = rows.optional_json(8);
     step.pause_message = rows.text(9);
     step.pause_condition = rows.text(10);
-    step.wake_at = optional_time(rows, 11);
-    step.started_at = optional_time(rows, 12);
-    step.completed_at = optional_time(rows, 13);
+    step.wake_at = rows.optional_time(11);
+    step.started_at = rows.optional_time(12);
+    step.completed_at = rows.optional_time(13);
     step.remaining_deps = optional_number(rows, 14);
     step.initial_tasks = optional_number(rows, 15);
     step.remaining_tasks = optional_number(rows, 16);

@@ -15,10 +15,6 @@ using store::WriteStatus;
 
 namespace {
 
-RunId run_of(const Write& write) {
-    return RunId(write.lease.message.value());
-}
-
 std::optional<std::string_view> unless_empty(const std::string& text) {
     if (text.empty()) return std::nullopt;
     return text;

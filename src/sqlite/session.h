@@ -41,6 +41,14 @@ public:
     [[nodiscard]] Timestamp time(int column) const {
         return Timestamp(Timestamp::duration(integer(column)));
     }
+    [[nodiscard]] std::optional<Timestamp> optional_time(int column) const {
+        if (null(column)) return std::nullopt;
+        return time(column);
+    }
+    [[nodiscard]] std::optional<Json> optional_json(int column) const {
+        if (null(column)) return std::nullopt;
+        return Json{std::string(text(column))};
+    }
     template <class AnyId>
     [[nodiscard]] AnyId id(int column) const {
         return AnyId(integer(column));
@@ -109,6 +117,13 @@ private:
     ErrorContext context_;
     std::unordered_map<std::string_view, StatementHandle> statements_;
 };
+
+[[nodiscard]] inline std::optional<std::int64_t> optional_milliseconds(
+    const std::optional<Duration>& duration
+) {
+    if (!duration) return std::nullopt;
+    return duration->count();
+}
 
 template <class... Values>
 Rows::Rows(

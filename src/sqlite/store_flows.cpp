@@ -14,11 +14,6 @@ namespace {
 
 constexpr int most_strikes = 1000;  // attempts of tasks decide
 
-std::optional<std::int64_t> milliseconds(const std::optional<Duration>& duration) {
-    if (!duration) return std::nullopt;
-    return duration->count();
-}
-
 std::optional<std::string_view> text_of(const std::optional<Json>& json) {
     if (!json) return std::nullopt;
     return json->text;
@@ -70,8 +65,8 @@ QueueId write_flow(
             sql::change_flow,
             id,
             options.max_attempts,
-            milliseconds(options.base_delay),
-            milliseconds(options.timeout)
+            optional_milliseconds(options.base_delay),
+            optional_milliseconds(options.timeout)
         );
         return id;
     }
@@ -98,8 +93,8 @@ void insert_step(Session& session, const FlowPlan& plan, const FlowStep& step, T
         to_string(step.type),
         static_cast<std::int64_t>(step.deps.size()),
         options.max_attempts,
-        milliseconds(options.base_delay),
-        milliseconds(options.timeout),
+        optional_milliseconds(options.base_delay),
+        optional_milliseconds(options.timeout),
         options.start_delay.count(),
         text_of(options.required_input_pattern),
         text_of(options.forbidden_input_pattern),

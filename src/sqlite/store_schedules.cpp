@@ -11,11 +11,6 @@ using store::StoredSchedule;
 
 namespace {
 
-std::optional<Timestamp> optional_time(const Rows& rows, int column) {
-    if (rows.null(column)) return std::nullopt;
-    return rows.time(column);
-}
-
 StoredSchedule read_schedule(const Rows& rows) {
     StoredSchedule schedule;
     schedule.id = rows.integer(0);
@@ -26,18 +21,18 @@ StoredSchedule read_schedule(const Rows& rows) {
     info.cron = rows.text(4);
     info.time_zone = rows.text(5);
     info.params.text = rows.text(6);
-    info.start = optional_time(rows, 7);
-    info.end = optional_time(rows, 8);
+    info.start = rows.optional_time(7);
+    info.end = rows.optional_time(8);
     info.jitter = Duration(rows.integer(9));
     info.priority = rows.number(10);
     info.overlap = model::value_of(model::overlaps, rows.text(11)).value_or(Overlap::allow);
     info.catch_up = model::value_of(model::catch_ups, rows.text(12)).value_or(CatchUp::last);
     info.catch_up_limit = rows.number(13);
     info.paused = rows.flag(14);
-    info.next_fire_at = optional_time(rows, 15);
-    info.last_fire_at = optional_time(rows, 16);
+    info.next_fire_at = rows.optional_time(15);
+    info.last_fire_at = rows.optional_time(16);
     info.last_run = rows.id<RunId>(17);
-    info.waiting_fire_at = optional_time(rows, 18);
+    info.waiting_fire_at = rows.optional_time(18);
     info.created_at = rows.time(19);
     return schedule;
 }
@@ -104,9 +99,9 @@ std::optional<Firing> find_firing(Session& session, const ScheduleFire& fire) {
     if (!rows.next()) return std::nullopt;
     return Firing{
         model::value_of(model::overlaps, rows.text(0)).value_or(Overlap::allow),
-        optional_time(rows, 1),
+        rows.optional_time(1),
         rows.id<RunId>(2),
-        optional_time(rows, 3)};
+        rows.optional_time(3)};
 }
 
 // As far as the overlap policy allows. The last run is live from its making on, so that with a
@@ -161,7 +156,7 @@ DueSchedules SqliteStore::due_schedules(int limit) {
         }
         Rows rows = session.query(sql::next_schedule, found.now);
         if (rows.next()) {
-            found.next_due = optional_time(rows, 0);
+            found.next_due = rows.optional_time(0);
             found.waiting = rows.flag(1);
         }
         return found;

@@ -9,11 +9,6 @@ namespace pawl::sqlite {
 
 namespace {
 
-std::optional<std::int64_t> milliseconds(const std::optional<Duration>& duration) {
-    if (!duration) return std::nullopt;
-    return duration->count();
-}
-
 // What runs of flows have in common with all runs, and nothing else.
 bool fits_flow(const WorkflowOptions& options) {
     const bool some = options.dead_letter_workflow || options.audit || options.publish;
@@ -58,7 +53,7 @@ QueueId write_queue(
         sql::create_queue,
         std::string_view(name),
         false,
-        milliseconds(options.lease),
+        optional_milliseconds(options.lease),
         options.max_strikes,
         0,
         false,
@@ -71,7 +66,7 @@ QueueId write_queue(
 void write_workflow(
     Session& session, QueueId id, const WorkflowOptions& options, QueueId dead_letter, Timestamp now
 ) {
-    std::optional<std::int64_t> run_timeout = milliseconds(options.run_timeout);
+    std::optional<std::int64_t> run_timeout = optional_milliseconds(options.run_timeout);
     if (run_timeout == 0) run_timeout.reset();
     std::optional<std::string_view> audit;
     if (options.audit) audit = to_string(*options.audit);
@@ -81,8 +76,8 @@ void write_workflow(
         sql::create_workflow,
         id,
         options.max_attempts,
-        milliseconds(options.backoff_base),
-        milliseconds(options.backoff_cap),
+        optional_milliseconds(options.backoff_base),
+        optional_milliseconds(options.backoff_cap),
         options.run_timeout.has_value(),
         run_timeout,
         options.dead_letter_workflow.has_value(),
