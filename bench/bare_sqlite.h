@@ -1,8 +1,11 @@
 // A SQLite connection with nothing around it: what the bare programs speak through.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sqlite3.h>
@@ -46,5 +49,17 @@ struct BareSqlite {
     sqlite3* db = nullptr;
     std::vector<sqlite3_stmt*> statements;
 };
+
+inline void bind(sqlite3_stmt* statement, int place, std::string_view text) {
+    sqlite3_bind_text(statement, place, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+}
+
+// As pawl keeps its times.
+[[nodiscard]] inline std::int64_t now_us() {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::system_clock::now().time_since_epoch()
+    )
+        .count();
+}
 
 }  // namespace bench

@@ -19,9 +19,9 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr int start_batch = 500;
-constexpr int concurrency = 512;
+constexpr int task_concurrency = 512;
 
-FlowRound timed(const std::function<void()>& work) {
+FlowRound timed_flow(const std::function<void()>& work) {
     const Usage before = process_usage();
     const auto start = Clock::now();
     work();
@@ -54,9 +54,9 @@ void expect_success(const FlowSite& site, int runs) {
 }
 
 // How many tasks are still to be handled.
-class Handled {
+class HandledTasks {
 public:
-    explicit Handled(int tasks) : left_(tasks) {}
+    explicit HandledTasks(int tasks) : left_(tasks) {}
 
     void one() {
         if (left_.fetch_sub(1) == 1) all_.release();
@@ -79,7 +79,7 @@ FlowRound work(
 ) {
     return counted(site, [&] {
         const auto store = site.connect();
-        Handled handled(tasks);
+        HandledTasks handled(tasks);
         pawl::FlowHandlers handlers;
         for (const auto& step : flow.shape().steps) {
             handlers.on(step.slug, [&](pawl::TaskContext&, const pawl::Json&) {
@@ -89,11 +89,11 @@ FlowRound work(
         }
         auto worker = pawl::worker("bench")
                           .flow(flow.shape().slug, handlers)
-                          .concurrency(concurrency)
+                          .concurrency(task_concurrency)
                           .share_threads()
                           .create(store);
         const double before = round_trips();
-        FlowRound round = timed([&] {
+        FlowRound round = timed_flow([&] {
             if (start) start(store);
             worker.start();
             handled.wait_for_all();
@@ -148,7 +148,7 @@ FlowRound taker_drain(const FlowSite& site, int runs, Takers takers, int connect
                 if (Clock::now() > give_up) throw std::runtime_error("tasks are missing");
             }
         };
-        FlowRound result = timed([&] {
+        FlowRound result = timed_flow([&] {
             std::vector<std::future<void>> threads;
             for (auto& taker : all)
                 threads.push_back(std::async(std::launch::async, [&] { take(*taker); }));

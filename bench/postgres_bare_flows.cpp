@@ -14,7 +14,7 @@ namespace {
 using pawl::postgres::Params;
 
 // {0} the schema, {1} the workflow's id. Each is one transaction.
-constexpr const char* claim_sql = R"(
+constexpr const char* claim_tasks_sql = R"(
     with claimed as (
         update {0}.messages
         set state = 'leased', delivery = delivery + 1, strikes = strikes + 1,
@@ -97,7 +97,7 @@ constexpr const char* count_first_sql = R"(
 constexpr const char* count_middle_sql = R"(
     update {0}.runs r set remaining_steps = r.remaining_steps - n.done, updated_at = now()
     from counts n where r.run_id = n.run_id)";
-constexpr const char* finish_sql = R"(
+constexpr const char* finish_flow_sql = R"(
     update {0}.runs r
     set remaining_steps = 0, status = 'SUCCESS', output = '{{"last":' || u.output || '}}',
         updated_at = now(), completed_at = now()
@@ -116,10 +116,10 @@ public:
             statements_.prepare(name, fmt::format(fmt::runtime(sql), schema, workflow_id));
         };
         const std::string done = done_sql;
-        prepare("claim", claim_sql);
+        prepare("claim", claim_tasks_sql);
         prepare("first", done + after_first_sql + queued_sql + count_first_sql);
         prepare("middle", done + after_middle_sql + queued_sql + count_middle_sql);
-        prepare("last", done + finish_sql);
+        prepare("last", done + finish_flow_sql);
     }
 
     int work(int count) override {

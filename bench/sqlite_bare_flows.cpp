@@ -10,22 +10,11 @@ namespace bench {
 
 namespace {
 
-constexpr std::int64_t lease_us = 62'000'000;
+constexpr std::int64_t task_lease_us = 62'000'000;
 constexpr int last_step = diamond_tasks - 1;
 
-std::int64_t now_us() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::system_clock::now().time_since_epoch()
-    )
-        .count();
-}
-
-void bind(sqlite3_stmt* statement, int place, std::string_view text) {
-    sqlite3_bind_text(statement, place, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
-}
-
 // {0} is the workflow's id; ?1 is now, ?2 the run, ?3 the step's index, ?4 its slug, ?5 an output.
-constexpr const char* claim_sql = R"(
+constexpr const char* claim_tasks_sql = R"(
     update pawl_messages
     set state = 'leased', delivery = delivery + 1, strikes = strikes + 1, visible_at = ?3,
         worker_id = 1
@@ -52,7 +41,7 @@ constexpr const char* start_step_sql = R"(
     set status = 'RUNNING', remaining_deps = 0, started_at = ?1, initial_tasks = 1,
         remaining_tasks = 1
     where run_id = ?2 and step_id = ?4)";
-constexpr const char* add_message_sql = R"(
+constexpr const char* add_task_message_sql = R"(
     insert into pawl_messages (queue_id, priority, state, visible_at, enqueued_at, payload, run_id,
                                step_index, task_index, lease_ms)
     values ({0}, 0, 'ready', ?1, ?1, 'null', ?2, ?3, 0, 62000))";
@@ -75,14 +64,14 @@ public:
         };
         begin_ = prepare("begin immediate");
         commit_ = prepare("commit");
-        claim_ = prepare(claim_sql);
+        claim_ = prepare(claim_tasks_sql);
         start_task_ = prepare(start_task_sql);
         start_run_ = prepare(start_run_sql);
         remove_ = prepare("delete from pawl_messages where message_id = ?2");
         end_task_ = prepare(end_task_sql);
         end_step_ = prepare(end_step_sql);
         start_step_ = prepare(start_step_sql);
-        add_message_ = prepare(add_message_sql);
+        add_message_ = prepare(add_task_message_sql);
         add_task_ = prepare(add_task_sql);
         count_run_ = prepare(count_run_sql);
         end_run_ = prepare(end_run_sql);
@@ -117,7 +106,7 @@ private:
     void take(int count) {
         taken_.clear();
         sqlite3_bind_int64(claim_, 2, count);
-        sqlite3_bind_int64(claim_, 3, now_ + lease_us);
+        sqlite3_bind_int64(claim_, 3, now_ + task_lease_us);
         while (sqlite3_step(claim_) == SQLITE_ROW) {
             taken_.push_back(
                 {sqlite3_column_int64(claim_, 0),

@@ -21,17 +21,6 @@ using std::chrono::steady_clock;
 
 constexpr std::int64_t lease_us = 30'000'000;
 
-std::int64_t now_us() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::system_clock::now().time_since_epoch()
-    )
-        .count();
-}
-
-void bind(sqlite3_stmt* statement, int place, std::string_view text) {
-    sqlite3_bind_text(statement, place, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
-}
-
 // {0} is the workflow's id; ?1 is now.
 constexpr const char* add_message_sql = R"(
     insert into pawl_messages (queue_id, priority, state, visible_at, enqueued_at, payload)

@@ -161,9 +161,9 @@ TEST_P(ClaimSetsTest, the_claim_tells_when_the_next_message_becomes_due) {
     EXPECT_FALSE(claim(queues, 1).next_due.has_value());
     q(0).enqueue(Json{"1"}, {.delay = 20s});
     q(1).enqueue(Json{"2"}, {.delay = 10s});
-    Claim nothing = claim(queues, 1);
-    EXPECT_EQ(nothing.now, start);
-    EXPECT_EQ(nothing.next_due, start + 10s);
+    Claim none = claim(queues, 1);
+    EXPECT_EQ(none.now, start);
+    EXPECT_EQ(none.next_due, start + 10s);
     advance(10s);
     EXPECT_EQ(claim(queues, 1).messages.size(), 1U);
     EXPECT_EQ(claim(queues, 1).next_due, start + 20s) << "the lease that ends at 40 s comes later";

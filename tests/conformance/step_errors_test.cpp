@@ -6,11 +6,11 @@
 namespace pawl::test {
 namespace {
 
-struct Order {
+struct Purchase {
     std::string item;
     int count = 0;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Order, item, count)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Purchase, item, count)
 
 class StepErrorsTest : public WorkflowTest {
 protected:
@@ -252,7 +252,7 @@ TEST_P(StepErrorsTest, parameters_that_do_not_decode_end_the_run_and_name_the_fi
     const RunId run = trigger("job", Json{R"({"item":"nut"})"});
     const RunId wrong_type = trigger("job", Json{R"({"item":"nut","count":"many"})"});
     int calls = 0;
-    auto made = worker_for([&](Context&, const Order&) { ++calls; });
+    auto made = worker_for([&](Context&, const Purchase&) { ++calls; });
     while (made.poll_once() > 0) continue;
     EXPECT_EQ(calls, 0);
     for (const RunId bad : {run, wrong_type}) {

@@ -7,12 +7,12 @@
 namespace pawl::test {
 namespace {
 
-struct Order {
+struct Parcel {
     std::string item;
     int count = 0;
-    friend bool operator==(const Order&, const Order&) = default;
+    friend bool operator==(const Parcel&, const Parcel&) = default;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Order, item, count)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Parcel, item, count)
 
 // Its JSON keeps only whole numbers: what comes back shows whether it was stored and decoded.
 struct Rounded {
@@ -37,15 +37,15 @@ PAWL_FOR_EACH_BACKEND(StepsTest);
 TEST_P(StepsTest, a_run_goes_through_its_steps_and_returns) {
     make_workflow("job", {.audit = AuditLevel::all});
     const RunId run = trigger("job", Json{R"({"item":"nut","count":3})"});
-    auto made = worker_for([](Context& ctx, const Order& order) {
+    auto made = worker_for([](Context& ctx, const Parcel& order) {
         const int doubled = ctx.step("double", [&] { return order.count * 2; });
         const auto text = ctx.step("text", [&] { return order.item + std::to_string(doubled); });
-        return Order{text, doubled};
+        return Parcel{text, doubled};
     });
     EXPECT_EQ(made.poll_once(), 1);
     const RunInfo seen = info(run);
     EXPECT_EQ(seen.status, RunStatus::success);
-    EXPECT_EQ(seen.output_as<Order>(), (Order{"nut6", 6}));
+    EXPECT_EQ(seen.output_as<Parcel>(), (Parcel{"nut6", 6}));
     EXPECT_EQ(seen.worker, made.id());
     EXPECT_EQ(step_ids(run), (std::vector<std::string>{"double", "text"}));
     const StepInfo first = step(run, "double");
@@ -99,12 +99,12 @@ TEST_P(StepsTest, steps_return_anything_that_converts_to_json) {
     int calls = 0;
     auto made = worker_for([&](Context& ctx) {
         ctx.step("void", [&] { ++calls; });
-        const Order order = ctx.step("struct", [] { return Order{"nut", 2}; });
+        const Parcel order = ctx.step("struct", [] { return Parcel{"nut", 2}; });
         const Json json = ctx.step("json", [] { return Json{R"({"a":[1,2]})"}; });
         const auto list = ctx.step("list", [] { return std::vector<int>{1, 2}; });
         const bool flag = ctx.step("bool", [] { return true; });
         if (ctx.delivery() == 1) throw TransientError("once more");
-        EXPECT_EQ(order, (Order{"nut", 2}));
+        EXPECT_EQ(order, (Parcel{"nut", 2}));
         EXPECT_EQ(json.text, R"({"a":[1,2]})");
         EXPECT_EQ(list, (std::vector{1, 2}));
         EXPECT_TRUE(flag);

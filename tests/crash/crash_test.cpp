@@ -6,13 +6,12 @@
 #include <pawl/json.h>
 #include <thread>
 
+#include "crash/crashed.h"
 #include "support/process.h"
 #include "support/workflow_test.h"
 
 namespace pawl::test {
 namespace {
-
-constexpr int crashed = 86;
 
 class CrashTest : public WorkflowTest {
 protected:

@@ -3,13 +3,12 @@
 #include <csignal>
 #include <thread>
 
+#include "crash/crashed.h"
 #include "support/flow_test.h"
 #include "support/process.h"
 
 namespace pawl::test {
 namespace {
-
-constexpr int crashed = 86;
 
 class FlowCrashTest : public FlowTest {
 protected:

@@ -19,12 +19,13 @@
 #include <vector>
 
 #include "base/storage_call.h"
+#include "crashed.h"
 
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int crashed = 86;
+using pawl::test::crashed;
 std::atomic<int> calls_left = 0;
 
 void count_storage_call() {

@@ -3,13 +3,12 @@
 #include <fstream>
 #include <set>
 
+#include "crash/crashed.h"
 #include "support/outbox_test.h"
 #include "support/process.h"
 
 namespace pawl::test {
 namespace {
-
-constexpr int crashed = 86;
 
 class OutboxCrashTest : public OutboxStoreTest {
 protected:

@@ -18,10 +18,11 @@
 #include <vector>
 
 #include "base/storage_call.h"
+#include "crashed.h"
 
 namespace {
 
-constexpr int crashed = 86;
+using pawl::test::crashed;
 std::atomic<int> calls_left = 0;
 
 void count_storage_call() {

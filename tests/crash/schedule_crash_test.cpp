@@ -1,13 +1,12 @@
 // Schedulers in processes of their own: they race, and they die.
 #include <csignal>
 
+#include "crash/crashed.h"
 #include "support/process.h"
 #include "support/schedule_test.h"
 
 namespace pawl::test {
 namespace {
-
-constexpr int crashed = 86;
 
 class ScheduleCrashTest : public ScheduleStoreTest {
 protected:

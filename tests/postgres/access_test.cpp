@@ -1,4 +1,5 @@
 // Who may call what: nothing is open to everybody, and roles get by without any right on a table.
+#include <pawl/json.h>
 #include <thread>
 
 #include "support/workflow_test.h"

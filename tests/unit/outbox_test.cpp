@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <pawl/json.h>
+#include <pawl/outbox.h>
 #include <set>
 #include <thread>
 
@@ -14,7 +15,6 @@
 namespace pawl::test {
 namespace {
 
-using nlohmann::json;
 using std::chrono::sys_days;
 
 OutboxEvent example() {
@@ -41,16 +41,18 @@ TEST(CloudEventTest, it_has_the_attributes_of_version_1_and_the_payload_byte_for
 TEST(CloudEventTest, what_is_not_given_is_left_out_and_a_trace_is_passed_on) {
     OutboxEvent event = example();
     event.subject.clear();
-    EXPECT_FALSE(json::parse(to_cloud_event(event, "x").text).contains("subject"));
-    EXPECT_FALSE(json::parse(to_cloud_event(event, "x").text).contains("traceparent"));
+    EXPECT_FALSE(nlohmann::json::parse(to_cloud_event(event, "x").text).contains("subject"));
+    EXPECT_FALSE(nlohmann::json::parse(to_cloud_event(event, "x").text).contains("traceparent"));
     event.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    EXPECT_EQ(json::parse(to_cloud_event(event, "x").text)["traceparent"], *event.traceparent);
+    EXPECT_EQ(
+        nlohmann::json::parse(to_cloud_event(event, "x").text)["traceparent"], *event.traceparent
+    );
 }
 
 TEST(CloudEventTest, texts_are_escaped) {
     OutboxEvent event = example();
     event.type = "a\"b\\c\n\xc3\xa9";
-    const json parsed = json::parse(to_cloud_event(event, "so\"urce").text);
+    const nlohmann::json parsed = nlohmann::json::parse(to_cloud_event(event, "so\"urce").text);
     EXPECT_EQ(parsed["type"], event.type);
     EXPECT_EQ(parsed["source"], "so\"urce");
 }
@@ -157,7 +159,7 @@ TEST_F(FileSinkTest, each_event_is_one_line) {
     EXPECT_EQ(sink(event).kind, SinkResult::Kind::delivered);
     ASSERT_EQ(lines().size(), 2U);
     EXPECT_EQ(lines()[0], to_cloud_event(example(), "billing").text);
-    EXPECT_EQ(json::parse(lines()[1])["data"]["pretty"], "a\nb");
+    EXPECT_EQ(nlohmann::json::parse(lines()[1])["data"]["pretty"], "a\nb");
 }
 
 TEST_F(FileSinkTest, a_line_that_somebody_left_unfinished_is_ended_first) {
@@ -165,7 +167,7 @@ TEST_F(FileSinkTest, a_line_that_somebody_left_unfinished_is_ended_first) {
     (void)file_sink(path_)(example());
     ASSERT_EQ(lines().size(), 2U);
     EXPECT_EQ(lines()[0], "{\"half\":");
-    EXPECT_EQ(json::parse(lines()[1])["type"], "invoice.paid");
+    EXPECT_EQ(nlohmann::json::parse(lines()[1])["type"], "invoice.paid");
 }
 
 TEST_F(FileSinkTest, threads_do_not_mix_their_lines) {
@@ -178,7 +180,7 @@ TEST_F(FileSinkTest, threads_do_not_mix_their_lines) {
             });
     }
     EXPECT_EQ(lines().size(), 100U);
-    for (const std::string& line : lines()) EXPECT_TRUE(json::accept(line));
+    for (const std::string& line : lines()) EXPECT_TRUE(nlohmann::json::accept(line));
 }
 
 TEST_F(FileSinkTest, a_file_that_cannot_be_written_is_an_exception_that_the_dispatcher_retries) {

@@ -10,7 +10,7 @@ namespace {
 using base::WakeHub;
 using Clock = std::chrono::steady_clock;
 
-const std::vector<QueueId> one{QueueId(1)};
+const std::vector<QueueId> first_queue{QueueId(1)};
 const std::vector<QueueId> two{QueueId(1), QueueId(2)};
 Clock::time_point far_away() {
     return Clock::now() + 40s;
@@ -20,20 +20,20 @@ TEST(WakeHubTest, a_notification_after_the_ticket_ends_the_wait_at_once) {
     WakeHub hub;
     const auto ticket = hub.ticket();
     hub.notify(QueueId(1));
-    EXPECT_TRUE(hub.wait(ticket, one, far_away(), {}));
+    EXPECT_TRUE(hub.wait(ticket, first_queue, far_away(), {}));
 }
 
 TEST(WakeHubTest, a_notification_before_the_ticket_does_not) {
     WakeHub hub;
     hub.notify(QueueId(1));
-    EXPECT_FALSE(hub.wait(hub.ticket(), one, Clock::now(), {}));
+    EXPECT_FALSE(hub.wait(hub.ticket(), first_queue, Clock::now(), {}));
 }
 
 TEST(WakeHubTest, only_the_queues_waited_for_count) {
     WakeHub hub;
     const auto ticket = hub.ticket();
     hub.notify(QueueId(2));
-    EXPECT_FALSE(hub.wait(ticket, one, Clock::now(), {}));
+    EXPECT_FALSE(hub.wait(ticket, first_queue, Clock::now(), {}));
     EXPECT_TRUE(hub.wait(ticket, two, far_away(), {}));
 }
 
@@ -41,7 +41,7 @@ TEST(WakeHubTest, notify_all_wakes_everybody) {
     WakeHub hub;
     const auto ticket = hub.ticket();
     hub.notify_all();
-    EXPECT_TRUE(hub.wait(ticket, one, far_away(), {}));
+    EXPECT_TRUE(hub.wait(ticket, first_queue, far_away(), {}));
     EXPECT_TRUE(hub.wait(ticket, {}, far_away(), {}));
 }
 
@@ -49,14 +49,14 @@ TEST(WakeHubTest, a_waiting_thread_is_woken) {
     WakeHub hub;
     const auto ticket = hub.ticket();
     std::jthread notifier([&] { hub.notify(QueueId(1)); });
-    EXPECT_TRUE(hub.wait(ticket, one, far_away(), {}));
+    EXPECT_TRUE(hub.wait(ticket, first_queue, far_away(), {}));
 }
 
 TEST(WakeHubTest, a_stop_ends_the_wait) {
     WakeHub hub;
     std::stop_source source;
     std::jthread stopper([&] { source.request_stop(); });
-    EXPECT_FALSE(hub.wait(hub.ticket(), one, far_away(), source.get_token()));
+    EXPECT_FALSE(hub.wait(hub.ticket(), first_queue, far_away(), source.get_token()));
 }
 
 }  // namespace
