@@ -1,0 +1,1 @@
+// Nothing: of its target only the precompiled headers are used.
