@@ -46,6 +46,17 @@ const Way& ceiling(const std::vector<Way>& ways, int batch, int tasks) {
     return *best;
 }
 
+// As many connections as this way has; nothing where that is the ceiling, or was not measured.
+const Way* alike(const std::vector<Way>& ways, const Way& way, const Way& ceiling) {
+    for (const Way& bare : ways) {
+        const bool fits = bare.workload == "drain bare" &&
+                          bare.params["batch"] == way.params.value("batch", 0) &&
+                          bare.params["connections"] == way.params.value("connections", 0);
+        if (fits) return &bare == &ceiling ? nullptr : &bare;
+    }
+    return nullptr;
+}
+
 void add_costs(const Way& way, const Way& bare, const FlowSite& site, int tasks, Report& report) {
     const auto add = [&](const std::string& unit, auto figure) {
         report.add(pairs(way, bare, [&](const FlowRound& round) {
@@ -71,6 +82,9 @@ void add_drains(const std::vector<Way>& ways, const FlowSite& site, int tasks, R
         const Way& bare = ceiling(ways, batch, tasks);
         report.add(pairs(way, bare, tasks_per_second(tasks))
                        .result(way.workload, site.backend(), way.params, "tasks/s"));
+        if (const Way* same = alike(ways, way, bare))
+            report.add(pairs(way, *same, tasks_per_second(tasks))
+                           .result(way.workload + " alike", site.backend(), way.params, "tasks/s"));
         add_costs(way, bare, site, tasks, report);
     }
 }
