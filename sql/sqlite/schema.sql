@@ -19,6 +19,10 @@ select s.type, s.name, s.sql
 from sqlite_master s
 where s.name like 'pawl\_%' escape '\' and s.sql is not null;
 
+-- Changes nothing; only the lock stays.
+-- name: take_write_lock()
+update pawl_schema_version set version = version where false;
+
 -- name: table_exists(name)
 select count(*) from sqlite_master where type = 'table' and name = @name;
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "generated/sqlite_sql.h"
+
 namespace pawl::sqlite {
 
 Session user_session(const Transaction& transaction, std::string_view call) {
@@ -20,7 +22,13 @@ Session user_session(const Transaction& transaction, std::string_view call) {
         );
     }
     const char* file = sqlite3_db_filename(transaction.sqlite(), "main");
-    return {transaction.sqlite(), ErrorContext{file && *file ? file : ":memory:", Duration{}}};
+    Session session{
+        transaction.sqlite(), ErrorContext{file && *file ? file : ":memory:", Duration{}}};
+    // A transaction that has begun with a plain BEGIN would become a reader by our first look, and
+    // could write no more after somebody else has. So it writes first, and waits for its turn
+    // there.
+    session.execute(sql::take_write_lock);
+    return session;
 }
 
 }  // namespace pawl::sqlite

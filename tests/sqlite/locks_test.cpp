@@ -1,4 +1,6 @@
 // One file, several connections and processes.
+#include <sqlite3.h>
+
 #include "support/process.h"
 #include "support/store_test.h"
 
@@ -35,6 +37,33 @@ TEST_P(LocksTest, a_write_waits_for_another_writer) {
     std::jthread unlock([&] { writer->run("commit"); });
     queue.enqueue(Json{"1"});
     EXPECT_EQ(queue.stats().ready, 1);
+}
+
+// Somebody else writes, as far as he is let, before each of our statements.
+TEST_P(LocksTest, a_users_plain_transaction_is_not_overtaken_by_other_writers) {
+    const Queue queue = make_queue();
+    store().create_workflow("job");
+    const auto other = database();
+    other->run("pragma busy_timeout = 0; create table t (n)");
+    const auto mine = database();
+    const auto meddle = [](unsigned, void* context, void*, void*) {
+        try {
+            static_cast<Database*>(context)->run("insert into t values (1)");
+        } catch (const std::runtime_error&) {  // it is locked
+        }
+        return 0;
+    };
+    mine->run("begin");
+    sqlite3* const native = mine->transaction().sqlite();
+    sqlite3_trace_v2(native, SQLITE_TRACE_STMT, meddle, other.get());
+    EXPECT_NO_THROW((void)queue.enqueue_in(native, Json{"1"}));
+    EXPECT_NO_THROW((void)workflow("job").trigger().execute_in(native, store()));
+    EXPECT_NO_THROW((void)store().publish_in(native, {"paid"}));
+    sqlite3_trace_v2(native, 0, nullptr, nullptr);
+    mine->run("commit");
+    EXPECT_EQ(queue.stats().ready, 1);
+    EXPECT_EQ(store().count_runs().queued, 1);
+    EXPECT_EQ(store().outbox().size(), 1U);
 }
 
 TEST_P(LocksTest, a_lock_held_for_longer_than_the_timeout_is_busy) {
