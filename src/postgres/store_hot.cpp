@@ -85,7 +85,8 @@ store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
     if (request.scan == store::Scan::streaming) {
         if (looked) {
             if (!last.swept_at || claim.now - *last.swept_at >= 10s) last.swept_at = claim.now;
-            last.looked_at = claim.now;
+            // Where due rows were left, the next look goes on there.
+            last.looked_at = std::min(claim.next_due.value_or(claim.now), claim.now);
         }
         remember(request, claim, last);
     }

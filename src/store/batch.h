@@ -65,10 +65,10 @@ struct Claim {
     std::vector<QueueId> queues;    // for each message its queue's id stands here
     // With Work::runs as many as messages; none for a plain message.
     std::vector<std::optional<ClaimedRun>> runs;
-    std::vector<ClaimedTask> tasks;  // with Work::tasks as many as messages
-    Timestamp now;                   // the database's clock at the claim
-    std::optional<Timestamp>
-        next_due;   // when the next row of these queues becomes claimable by time
+    std::vector<ClaimedTask> tasks;     // with Work::tasks as many as messages
+    Timestamp now;                      // the database's clock at the claim
+    std::optional<Timestamp> next_due;  // when the next row of these queues becomes claimable by
+                                        // time; not after `now`: due ones were left
     QueueId after;  // for the next request
     bool more =
         false;  // not every queue was looked at (wide subscriptions): claim again before waiting

@@ -1,4 +1,5 @@
 // The seam's claim over sets of queues.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -203,6 +204,73 @@ TEST_P(ClaimSetsTest, many_timers_that_end_at_once_are_taken_in_bounded_portions
         990
     ) << "due rows are not rewritten as ready";
     EXPECT_EQ(drain(queues, 100).size(), 990U);
+}
+
+// A worker that claims all the time, and time goes on meanwhile.
+TEST_P(ClaimSetsTest, timers_that_ended_at_once_are_all_taken_without_a_break) {
+    freeze();
+    const auto queues = make_queues(2);
+    for (const int queue : {0, 1})
+        for (int i = 0; i < 100; ++i) q(queue).enqueue(Json{"1"}, {.delay = 1s});
+    advance(1s);
+    for (const auto& set : {std::vector{queues[0]}, queues}) {
+        ClaimRequest request;
+        request.queues = set;
+        request.max_messages = 10;
+        request.scan = store::Scan::streaming;
+        for (int i = 0; i < 10; ++i) {
+            EXPECT_EQ(store().backend()->claim(request).messages.size(), 10U) << i;
+            advance(300ms);
+        }
+    }
+}
+
+TEST_P(ClaimSetsTest, due_messages_that_stand_back_behind_higher_ones_are_taken_afterwards) {
+    freeze();
+    const auto queues = make_queues(1);
+    const MessageId low = q(0).enqueue(Json{"1"}, {.delay = 1s});
+    advance(1s);
+    ClaimRequest request;
+    request.queues = queues;
+    request.max_messages = 2;
+    request.scan = store::Scan::streaming;
+    for (int i = 0; i < 10; ++i) {
+        for (int n = 0; n < 2; ++n) q(0).enqueue(Json{"1"}, {.priority = 5});
+        EXPECT_EQ(store().backend()->claim(request).messages.size(), 2U);
+        advance(300ms);
+    }
+    EXPECT_EQ(ids(store().backend()->claim(request).messages), std::vector{low});
+}
+
+// The ready ones of the other queue are found before anybody looks for due ones.
+TEST_P(ClaimSetsTest, a_suspect_comes_alone_out_of_several_queues_too) {
+    freeze();
+    const auto queues = make_queues(2);
+    const MessageId suspect = q(0).enqueue(Json{"1"});
+    ASSERT_EQ(claim(queues, 1).messages.size(), 1U);
+    advance(31s);
+    ASSERT_EQ(claim(queues, 1).messages.size(), 1U);
+    advance(29'950ms);
+    ClaimRequest request;
+    request.queues = queues;
+    request.max_messages = 10;
+    request.scan = store::Scan::streaming;
+    std::set<MessageId> others;
+    int alone = 0;
+    for (int i = 0; i < 6; ++i) {
+        others.insert(q(1).enqueue(Json{"1"}));
+        const auto got = ids(store().backend()->claim(request).messages);
+        const bool with_suspect = std::ranges::count(got, suspect) > 0;
+        alone += with_suspect ? 1 : 0;
+        if (with_suspect) {
+            EXPECT_EQ(got.size(), 1U);
+        } else {
+            for (const MessageId id : got) others.erase(id);
+        }
+        advance(60ms);  // it becomes due between two looks
+    }
+    EXPECT_EQ(alone, 1);
+    EXPECT_TRUE(others.empty());
 }
 
 TEST_P(ClaimSetsTest, the_worker_of_the_claim_is_the_holder) {

@@ -9,16 +9,19 @@
 --                                   from there on, and above that priority. Rows committed late behind
 --                                   the floor are found by the next claim without one; claims that
 --                                   run short look again from the start by themselves.
---   looked_at, swept_at             when due rows were last looked for, and when from the very start.
---                                   While ready rows fill the claim, due rows are looked for every
---                                   100 ms, and from the start every 10 s.
+--   looked_at, swept_at             up to when due rows were handed out, and when they were last looked
+--                                   for from the very start. While ready rows fill the claim, due rows
+--                                   are looked for every 100 ms, and from the start every 10 s.
 --
 -- A message with two strikes came back twice without a report: it may kill its process, so it is
--- handed out alone. At max_strikes it becomes a dead letter here. A step that the last hand-out of a
--- run has recorded is a report, too, though the message was not written then.
+-- handed out alone; where others come, it is left for the next claim. At max_strikes it becomes a dead
+-- letter here. A step that the last hand-out of a run has recorded is a report, too, though the message
+-- was not written then.
 --
 -- The last row returned has no message_id: it tells the clock, when the next row becomes due, whether
 -- due rows were looked for, the queue to start after the next time, and whether queues were left out.
+-- A next_due that is not later than the clock means that due rows were left: none of them is older. That
+-- is the looked_at of the next claim; without it the clock is.
 
 -- The queues that are worth a look, not paused. A narrow set (up to 32) is taken as it is, starting
 -- after `after_queue`. Of a wide one only queues that have rows, found by skipping through the two
@@ -146,6 +149,9 @@ declare
     due_tids       tid[];
     due_ids        bigint[];
     due_priorities integer[];
+    due_times      timestamptz[];
+    due_left       timestamptz;  -- from when on due rows are left
+    suspect_time   timestamptz;
     progressed     tid[];
     poison    bigint[];
     reasons   text[];
@@ -178,22 +184,25 @@ begin
         if pass = 2 or claim.looked_at is null or at - claim.looked_at >= interval '100 milliseconds'
            or (cardinality(scope.live) = 1 and cardinality(picked) < claim.qty) then
             looked := true;
-            select array_agg(d.tid) filter (where not d.poison),
-                   array_agg(d.message_id) filter (where not d.poison),
-                   array_agg(d.priority) filter (where not d.poison),
+            select array_agg(d.tid) filter (where d.good), array_agg(d.message_id) filter (where d.good),
+                   array_agg(d.priority) filter (where d.good), array_agg(d.due_at) filter (where d.good),
                    array_agg(d.message_id) filter (where d.poison),
                    array_agg(format('poison: handed out %s times without a report', d.strikes))
                        filter (where d.poison),
-                   min(d.message_id) filter (where d.strikes >= 2 and not d.poison),
-                   array_agg(d.tid) filter (where d.progressed)
-            into due_tids, due_ids, due_priorities, poison, reasons, suspect, progressed
+                   min(d.message_id) filter (where d.suspect), min(d.due_at) filter (where d.suspect),
+                   array_agg(d.tid) filter (where d.progressed),
+                   -- A queue that gave as many as were asked for has more, none of them older.
+                   min(d.last_of_queue) filter (where d.of_queue >= remaining)
+            into due_tids, due_ids, due_priorities, due_times, poison, reasons, suspect, suspect_time,
+                 progressed, due_left
             from (
-                select x.*, p.progressed, case when p.progressed then 0 else x.hand_outs end as strikes,
-                       x.hand_outs >= h.strikes_limit and not p.progressed as poison
+                select x.*, p.progressed, j.*, case when p.progressed then 0 else x.hand_outs end as strikes,
+                       count(*) over (partition by h.queue_id) as of_queue,
+                       max(x.due_at) over (partition by h.queue_id) as last_of_queue
                 from unnest(scope.live, scope.strikes_limits) as h (queue_id, strikes_limit)
                 cross join lateral (
                     select m.ctid as tid, m.message_id, m.priority, m.delivery, m.state,
-                           m.strikes as hand_outs
+                           m.visible_at as due_at, m.strikes as hand_outs
                     from {schema}.messages m
                     where m.queue_id = h.queue_id and m.state <> 'ready'
                       and m.visible_at <= at and m.visible_at > due_floor
@@ -208,14 +217,24 @@ begin
                     ) as progressed
                     offset 0  -- or the look is repeated wherever its result is used
                 ) p
+                cross join lateral (
+                    select p.progressed or x.hand_outs < least(2, h.strikes_limit) as good,
+                           not p.progressed and x.hand_outs >= h.strikes_limit as poison,
+                           not p.progressed and x.hand_outs between 2 and h.strikes_limit - 1 as suspect
+                ) j
             ) d;
             if poison is not null then
                 perform {schema}.bury_locked(poison, reasons);
             end if;
+            if suspect is not null then
+                due_left := least(due_left, suspect_time);
+            end if;
             if suspect is not null and remaining = claim.qty then
                 picked := array(select m.ctid from {schema}.messages m where m.message_id = suspect);
                 remaining := 1;
+                due_left := least(due_left, (select min(t) from unnest(due_times) t));
                 due_ids := null;
+                due_times := null;
             else
                 suspect := null;
             end if;
@@ -298,15 +317,16 @@ begin
             if got = 0 then
                 ceiling := level - 1;  -- all of this level is in other hands
             end if;
-            select array_agg(d.tid), array_agg(d.message_id), array_agg(d.priority)
-            into due_tids, due_ids, due_priorities
-            from unnest(due_tids, due_ids, due_priorities) as d (tid, message_id, priority)
+            select array_agg(d.tid), array_agg(d.message_id), array_agg(d.priority), array_agg(d.due_at)
+            into due_tids, due_ids, due_priorities, due_times
+            from unnest(due_tids, due_ids, due_priorities, due_times) as d (tid, message_id, priority, due_at)
             where d.tid <> all(picked);
         end loop;
         picked := null;
     end loop;
 
-    if remaining > 0 then
+    next_due := least(due_left, (select min(t) from unnest(due_times) t));
+    if next_due is null and remaining > 0 then
         next_due := (
             select min(x.visible_at) from unnest(scope.live) as h (queue_id)
             cross join lateral (
