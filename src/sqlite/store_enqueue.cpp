@@ -46,8 +46,7 @@ std::vector<MessageId> SqliteStore::enqueue(
 std::vector<MessageId> SqliteStore::enqueue_in(
     Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
 ) {
-    Session session = user_session(transaction, "enqueue_in");
-    require_schema(session);
+    UserSession session(transaction, "enqueue_in");
     Savepoint savepoint(session);
     auto ids = insert_messages(
         session, require_plain_queue(session, queue), messages, current_time(session)

@@ -57,8 +57,7 @@ void SqliteStore::publish(std::span<const store::OutboxRecord> events) {
 
 // The user commits later: the watch on the file notices that.
 void SqliteStore::publish_in(Transaction transaction, std::span<const store::OutboxRecord> events) {
-    Session session = user_session(transaction, "publish_in");
-    require_schema(session);
+    UserSession session(transaction, "publish_in");
     Savepoint savepoint(session);
     const Timestamp now = current_time(session);
     for (const auto& event : events) insert_outbox(session, event, now);

@@ -12,8 +12,7 @@ std::vector<store::Triggered> SqliteStore::trigger(std::span<const NewRun> runs)
 std::vector<store::Triggered> SqliteStore::trigger_in(
     Transaction transaction, std::span<const NewRun> runs
 ) {
-    Session session = user_session(transaction, "execute_in");
-    require_schema(session);
+    UserSession session(transaction, "execute_in");
     Savepoint savepoint(session);
     FlowPlans plans;
     WriteScope scope(session, current_time(session), plans);

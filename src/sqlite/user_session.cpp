@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include "generated/sqlite_sql.h"
+#include "sqlite/schema.h"
 
 namespace pawl::sqlite {
 
-Session user_session(const Transaction& transaction, std::string_view call) {
+namespace {
+
+sqlite3* checked_connection(const Transaction& transaction, std::string_view call) {
     if (!transaction.sqlite()) {
         throw Error(
             ErrorCode::wrong_transaction,
@@ -21,14 +24,22 @@ Session user_session(const Transaction& transaction, std::string_view call) {
             fmt::format("the connection given to {} has no open transaction: begin one first", call)
         );
     }
-    const char* file = sqlite3_db_filename(transaction.sqlite(), "main");
-    Session session{
-        transaction.sqlite(), ErrorContext{file && *file ? file : ":memory:", Duration{}}};
-    // A transaction that has begun with a plain BEGIN would become a reader by our first look, and
-    // could write no more after somebody else has. So it writes first, and waits for its turn
-    // there.
-    session.execute(sql::take_write_lock);
-    return session;
+    return transaction.sqlite();
+}
+
+ErrorContext context_of(sqlite3* connection) {
+    const char* file = sqlite3_db_filename(connection, "main");
+    return {file && *file ? file : ":memory:", Duration{}};
+}
+
+}  // namespace
+
+// A transaction that has begun with a plain BEGIN would become a reader by our first look, and
+// could write no more after somebody else has. So it writes first, and waits for its turn there.
+UserSession::UserSession(const Transaction& transaction, std::string_view call)
+    : Session(checked_connection(transaction, call), context_of(transaction.sqlite())) {
+    execute(sql::take_write_lock);
+    require_schema(*this);
 }
 
 }  // namespace pawl::sqlite

@@ -8,7 +8,11 @@
 
 namespace pawl::sqlite {
 
-// Throws wrong_transaction, which names the call.
-[[nodiscard]] Session user_session(const Transaction& transaction, std::string_view call);
+// From the beginning on it has the write lock. Throws wrong_transaction, which names the call, and
+// what require_schema() does.
+class UserSession : public Session {
+public:
+    UserSession(const Transaction& transaction, std::string_view call);
+};
 
 }  // namespace pawl::sqlite
