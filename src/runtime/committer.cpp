@@ -16,7 +16,11 @@ constexpr std::size_t chains = 2;
 constexpr std::size_t max_batch = 2'000;
 constexpr std::size_t max_pending = 20'000;
 constexpr Duration busy_pause = 2ms;
+// What is gathered waits no longer than that, whatever becomes of the thread that gathers it.
+constexpr Duration gather_at_most = 1ms;
+constexpr std::size_t gather_enough = 250;
 thread_local bool on_lane = false;
+thread_local bool gathers = false;
 }  // namespace
 
 Committer::Committer(store::Backend& backend) : backend_(backend) {
@@ -108,6 +112,8 @@ void Committer::wake(std::span<Awaited* const> settled) {
 
 // False: the committer has stopped.
 bool Committer::enqueue(std::span<const Item> items) {
+    bool first = false;
+    bool due = false;
     {
         std::unique_lock lock(mutex_);
         // What a callback submits may not wait: only this thread could make room.
@@ -117,11 +123,27 @@ bool Committer::enqueue(std::span<const Item> items) {
             --waiting_for_room_;
         }
         if (stop_.stop_requested()) return false;
+        first = pending_.empty();
         pending_.insert(pending_.end(), items.begin(), items.end());
         only_busy_left_ = false;
+        if (!gathers || pending_.size() >= gather_enough) due_ = true;
+        due = due_;
+    }
+    if (first || due) work_.notify_one();
+    return true;
+}
+
+void Committer::gather_here() {
+    gathers = true;
+}
+
+void Committer::send_gathered() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (pending_.empty() || due_) return;
+        due_ = true;
     }
     work_.notify_one();
-    return true;
 }
 
 bool Committer::flush(std::chrono::steady_clock::time_point deadline) {
@@ -135,11 +157,15 @@ bool Committer::flush(std::chrono::steady_clock::time_point deadline) {
 
 std::vector<Committer::Item> Committer::take(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    work_.wait(lock, stop, [&] { return !pending_.empty(); });
-    if (stop.stop_requested()) return {};
+    do {
+        work_.wait(lock, stop, [&] { return !pending_.empty(); });
+        if (!due_) work_.wait_for(lock, stop, gather_at_most, [&] { return due_; });
+        if (stop.stop_requested()) return {};
+    } while (pending_.empty());
     const auto count = static_cast<std::ptrdiff_t>(std::min(pending_.size(), max_batch));
     std::vector<Item> items(pending_.begin(), pending_.begin() + count);
     pending_.erase(pending_.begin(), pending_.begin() + count);
+    if (pending_.empty()) due_ = false;
     in_flight_ += items.size();
     return items;
 }
@@ -233,6 +259,7 @@ void Committer::distribute(std::vector<Item> items, std::vector<WriteOutcome> ou
     const std::lock_guard lock(mutex_);
     in_flight_ -= items.size();
     only_busy_left_ = !busy.empty() && pending_.empty();
+    if (!busy.empty()) due_ = true;
     pending_.insert(pending_.begin(), busy.begin(), busy.end());
     if (waiting_for_room_ > 0) settled_.notify_all();
 }

@@ -44,6 +44,10 @@ public:
     // Who lets parked fibers go on. Set before the first of them.
     using Resume = std::function<void(std::span<base::Fiber* const>)>;
     void set_resume(Resume resume) { resume_ = std::move(resume); }
+    // This thread submits again and again, and says when it has nothing more for now: until then
+    // what it submits may wait for the rest, so that it goes out as one batch.
+    static void gather_here();
+    void send_gathered();
     // Returns when all that was submitted before is settled, or at the deadline: false.
     bool flush(std::chrono::steady_clock::time_point deadline);
     void stop();  // idempotent; what is pending then is given up: leases end by themselves
@@ -98,6 +102,7 @@ private:
     std::condition_variable_any settled_;  // there is less pending
     std::condition_variable_any pause_;    // never notified
     std::deque<Item> pending_;
+    bool due_ = false;  // what is pending is not to wait for more
     std::size_t in_flight_ = 0;
     std::size_t waiting_for_room_ = 0;
     std::atomic<bool> only_busy_left_ = false;

@@ -197,8 +197,10 @@ std::vector<std::shared_ptr<Executing>> Executor::abandon() {
 }
 
 void Executor::work() {
+    if (shared_) Committer::gather_here();
     std::unique_lock lock(mutex_);
     while (true) {
+        if (shared_ && !has_work()) committer_.send_gathered();
         work_.wait(lock, [&] { return has_work() || (stopping_ && running_count_ == 0); });
         if (!has_work()) return;
         ++busy_threads_;
