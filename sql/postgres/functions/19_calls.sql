@@ -124,12 +124,18 @@ begin
     into calls
     from gone g
     cross join lateral (
-        select case when r.status = 'SUCCESS' then coalesce(r.output, 'null') end as output,
-               case when r.status <> 'SUCCESS' then format(
+        select case when r.good then coalesce(r.output, 'null') end as output,
+               case when not r.good then format(
                    'run %s of workflow ''%s'' ended as %s: %s', r.run_id, q.name, r.status,
-                   coalesce(r.error::json ->> 'message', '')) end as message
-        from {schema}.runs r join {schema}.queues q on q.queue_id = r.workflow_id
-        where r.run_id = g.run_id
+                   case when r.status = 'SUCCESS' then 'its output is not JSON'
+                        else {schema}.error_message(r.error) end) end as message
+        from (
+            select r.run_id, r.workflow_id, r.status, r.output, r.error,
+                   r.status = 'SUCCESS' and {schema}.json_errors(array[r.output]) is null as good
+            from {schema}.runs r where r.run_id = g.run_id
+            offset 0
+        ) r
+        join {schema}.queues q on q.queue_id = r.workflow_id
         offset 0
     ) e;
     if calls.callers is not null then
