@@ -146,8 +146,16 @@ $$;
 comment on function {schema}.delete_workflow is
     'Deletes a workflow with its queue and its finished runs; refused while live runs are there.';
 
-drop function if exists {schema}.list_workflows(text);  -- it has new columns
-create function {schema}.list_workflows(only_workflow text default null) returns table (
+-- Only where it has other columns: whatever of a user's depends on it would be in the way.
+do $$
+begin
+    if exists (select from pg_proc p where p.oid = to_regprocedure('{schema}.list_workflows(text)')
+               and 'publish' <> all(p.proargnames)) then
+        drop function {schema}.list_workflows(text);
+    end if;
+end
+$$;
+create or replace function {schema}.list_workflows(only_workflow text default null) returns table (
     workflow_id bigint, workflow text, paused boolean, max_attempts integer, backoff_base_ms bigint,
     backoff_cap_ms bigint, lease_ms bigint, run_timeout_ms bigint, max_strikes integer,
     dead_letter_workflow text, audit text, created_at timestamptz, is_flow boolean, task_timeout_ms bigint,
