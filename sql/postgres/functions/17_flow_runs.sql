@@ -234,6 +234,7 @@ begin
             for update skip locked
         ) r
     );
+    candidates := {schema}.free_to_end(candidates);
     if cardinality(candidates) = 0 then
         return candidates;
     end if;

@@ -49,6 +49,20 @@ end
 $$;
 comment on function {schema}.lock_callers is 'Internal: locks those who wait for runs, as far as nobody else has them.';
 
+-- Of runs that are to be ended from below, with their own rows locked already: those for which that can be done
+-- now. Of the others somebody has a caller locked, maybe on his way down to them.
+create or replace function {schema}.free_to_end(run_ids bigint[]) returns bigint[]
+language plpgsql
+as $$
+begin
+    if exists (select from {schema}.calls) then
+        return {schema}.lock_callers(run_ids);
+    end if;
+    return run_ids;
+end
+$$;
+comment on function {schema}.free_to_end is 'Internal: those of the runs that nobody waits for, or whose callers are locked now.';
+
 -- For finish_runs(): a null instead of the tid of a run whose caller is locked.
 create or replace function {schema}.unless_caller_busy(run_ids bigint[], tids tid[]) returns tid[]
 language plpgsql
@@ -95,7 +109,8 @@ end
 $$;
 comment on function {schema}.wait_for_callers is 'Internal: locks those who wait for a run.';
 
--- These runs have ended: who waits for them gets the result.
+-- These runs have ended: who waits for them gets the result. The caller has locked all who wait, and their runs:
+-- lock_callers(), free_to_end() or wait_for_callers().
 create or replace function {schema}.end_calls(run_ids bigint[], at timestamptz) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
