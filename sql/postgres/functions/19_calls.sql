@@ -235,6 +235,20 @@ begin
     perform {schema}.tell_of_flows(c.ended, c.queues, true)
     from {schema}.complete_held_tasks(
         n.done, n.runs, n.workflows, n.priorities, n.indexes, n.tasks, n.outputs, at) c;
+    -- Looked at again: what follows from the completed ones may have ended a run, with its other tasks.
+    if cardinality(array_remove(n.failed, null)) > 0 then
+        n.failed := array(
+            select case when exists (
+                       select from {schema}.tasks t
+                       where t.run_id = u.run_id and t.step_index = u.step_index and t.task_index = u.task_index
+                         and t.status = 'RUNNING'
+                       offset 0
+                   ) then u.message_id end
+            from unnest(n.failed, n.runs, n.indexes, n.tasks) with ordinality
+                as u (message_id, run_id, step_index, task_index, place)
+            order by u.place
+        );
+    end if;
     if cardinality(array_remove(n.failed, null)) > 0 then
         perform {schema}.tell_of_flows(f.ended, f.queues, true)
         from {schema}.fail_held_tasks(
