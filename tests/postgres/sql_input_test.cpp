@@ -166,5 +166,94 @@ TEST_P(SqlInputTest, a_run_with_a_bad_input_and_error_still_reaches_a_flow_for_d
     EXPECT_TRUE(contains(poll_task()[2], R"("input":"not json","error":"neither")"));
 }
 
+TEST_P(SqlInputTest, values_out_of_bounds_are_refused_with_the_bounds_and_change_nothing) {
+    make_flow();
+    sql().run("select create_workflow('job'); select create_queue('work')");
+    const std::string priority = "PW003 priority must be -1000000 to 1000000";
+    const std::string delay = "PW003 delay_ms must be 0 to 3162240000000 (100 years)";
+    const std::string attempts = "PW003 max_attempts must be 1 to 1000000";
+    const std::string at = "PW003 at must lie between the years 1970 and 9999";
+    for (const std::string call : {"trigger('job', '1', ", "start_flow('flow', '1', "}) {
+        const std::string mine = place().schema() + "." + call;
+        EXPECT_EQ(refusal(mine + "priority => 99999999)"), priority);
+        EXPECT_EQ(refusal(mine + "priority => -1000001)"), priority);
+        EXPECT_EQ(refusal(mine + "delay_ms => -5)"), delay);
+        EXPECT_EQ(refusal(mine + "delay_ms => 9223372036854775807)"), delay);
+        EXPECT_EQ(refusal(mine + "at => 'infinity')"), at);
+        EXPECT_EQ(refusal(mine + "max_attempts => 0)"), attempts);
+        EXPECT_EQ(
+            refusal(mine + "idempotency_key => '')"),
+            "PW003 an idempotency key must have 1 to 512 bytes"
+        );
+        EXPECT_EQ(
+            refusal(mine + "tags => array['x', null])"), "PW003 a tag must have 1 to 255 bytes"
+        );
+    }
+    EXPECT_EQ(refusal("enqueue('work', '1', priority => 99999999)"), priority);
+    EXPECT_EQ(refusal("enqueue('work', '1', delay_ms => -5)"), delay);
+    EXPECT_EQ(refusal("enqueue('work', '1', delay_ms => 9223372036854775807)"), delay);
+    EXPECT_EQ(refusal("enqueue('work', null)"), "PW003 a payload is null: pass the JSON null");
+    EXPECT_EQ(sql().number("select count(*) from runs"), 0);
+    EXPECT_EQ(sql().number("select count(*) from messages"), 0);
+}
+
+TEST_P(SqlInputTest, batches_of_arrays_that_do_not_fit_together_are_refused) {
+    sql().run("select create_workflow('job')");
+    EXPECT_EQ(
+        refusal("trigger_batch(array['job', 'job'], array['1'])"),
+        "PW003 inputs must have as many elements as workflows"
+    );
+    EXPECT_EQ(
+        refusal("trigger_batch(array['job'], array[null])"),
+        "PW003 an input is null: pass the text 'null'"
+    );
+    EXPECT_EQ(
+        refusal("trigger_batch(array['job'], array['1'], tag_places => array[2], tags => "
+                "array['x'])"),
+        "PW003 tag_places must name, for each of the tags, a run: 1 to 1"
+    );
+    EXPECT_EQ(refusal("trigger_batch('{}', '{}')"), "");
+    EXPECT_EQ(sql().number("select count(*) from runs"), 0);
+}
+
+TEST_P(SqlInputTest, no_tags_may_be_said_with_a_null) {
+    make_flow();
+    sql().run("select create_workflow('job')");
+    EXPECT_EQ(refusal(place().schema() + ".trigger('job', tags => null)"), "");
+    EXPECT_EQ(refusal("start_flow('flow', tags => null)"), "");
+    EXPECT_EQ(sql().number("select count(*) from runs"), 2);
+}
+
+TEST_P(SqlInputTest, options_out_of_bounds_are_refused_with_the_bounds) {
+    const std::string lease = "PW003 lease_ms must be 1 to 3162240000000, not ";
+    EXPECT_EQ(refusal("create_queue('q', lease_ms => -1)"), lease + "-1");
+    EXPECT_EQ(
+        refusal("create_queue('q', max_strikes => 0)"), "PW003 max_strikes must be 1 to 1000, not 0"
+    );
+    EXPECT_EQ(
+        refusal("create_queue('q', max_attempts => -1)"),
+        "PW003 max_attempts must be 0 to 1000000, not -1"
+    );
+    EXPECT_EQ(refusal("create_workflow('w', lease_ms => 0)"), lease + "0");
+    EXPECT_EQ(
+        refusal("create_workflow('w', max_attempts => 0)"),
+        "PW003 max_attempts must be 1 to 1000000, not 0"
+    );
+    for (const std::string time : {"backoff_base_ms", "backoff_cap_ms", "run_timeout_ms"})
+        EXPECT_EQ(
+            refusal("create_workflow('w', " + time + " => -1)"),
+            "PW003 " + time + " must be 0 to 3162240000000, not -1"
+        );
+    EXPECT_EQ(
+        refusal("create_workflow('w', audit => 'x')"),
+        "PW003 audit: unknown word 'x': use off, exceptions, all"
+    );
+    EXPECT_EQ(
+        refusal("create_workflow('w', publish => 'x')"),
+        "PW003 publish: unknown word 'x': use off, alerts, ends"
+    );
+    EXPECT_EQ(sql().number("select count(*) from queues"), 0);
+}
+
 }  // namespace
 }  // namespace pawl::test

@@ -32,6 +32,14 @@ begin
         raise exception 'workflow ''%'': cannot be its own dead letter workflow', workflow
             using errcode = 'PW003';
     end if;
+    perform {schema}.check_range('max_attempts', max_attempts, 1, 1000000);
+    perform {schema}.check_range('backoff_base_ms', backoff_base_ms, 0, {schema}.longest_ms());
+    perform {schema}.check_range('backoff_cap_ms', backoff_cap_ms, 0, {schema}.longest_ms());
+    perform {schema}.check_range('lease_ms', lease_ms, 1, {schema}.longest_ms());
+    perform {schema}.check_range('run_timeout_ms', run_timeout_ms, 0, {schema}.longest_ms());
+    perform {schema}.check_range('max_strikes', max_strikes, 1, 1000);
+    perform {schema}.check_word('audit', audit, array['off', 'exceptions', 'all']);
+    perform {schema}.check_word('publish', publish, array['off', 'alerts', 'ends']);
     if dead_letter_workflow <> '' then
         forward_to := ({schema}.workflow_ids(array[dead_letter_workflow]))[1];
     end if;

@@ -28,6 +28,9 @@ declare
     owners bigint[];
     sizes  bigint[];  -- aligned with names: how many steps a flow has, null for other workflows
 begin
+    perform {schema}.check_places(priorities, delays_ms, ats);
+    perform {schema}.check_new_runs(
+        workflows, inputs, trigger_batch.max_attempts, idempotency_keys, tag_places, tags);
     if cardinality(workflows) > 1 then
         names := array(select distinct unnest(workflows));
     end if;
@@ -144,7 +147,7 @@ as $$
     from {schema}.trigger_batch(
         array[workflow], array[coalesce(input::text, 'null')], array[priority], array[delay_ms], array[at],
         array[idempotency_key], array[max_attempts], array[parent_run_id],
-        array_fill(1, array[cardinality(tags)]), tags
+        array_fill(1, array[coalesce(cardinality(tags), 0)]), tags
     ) t
 $$;
 comment on function {schema}.trigger is

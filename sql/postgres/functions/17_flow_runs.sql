@@ -98,7 +98,7 @@ language sql
 as $$
     select * from {schema}.start_flows(
         array[flow_slug], array[input], array[priority], array[delay_ms], array[at], array[idempotency_key],
-        array[max_attempts], array[parent_run_id], array_fill(1, array[cardinality(tags)]), tags
+        array[max_attempts], array[parent_run_id], array_fill(1, array[coalesce(cardinality(tags), 0)]), tags
     )
 $$;
 comment on function {schema}.start_flow is
