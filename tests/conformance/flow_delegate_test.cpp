@@ -128,6 +128,27 @@ TEST_P(FlowDelegateTest, a_task_that_fails_the_flow_cancels_the_runs_beside_it) 
     EXPECT_EQ(count("calls"), 0);
 }
 
+TEST_P(FlowDelegateTest, a_task_that_has_its_step_skipped_cancels_the_runs_beside_it) {
+    flow("flow")
+        .map("a", {}, {.max_attempts = 1, .when_exhausted = WhenExhausted::skip})
+        .step("b")
+        .create(store());
+    auto made = delegating([](Context& ctx, const nlohmann::json& n) {
+        if (n == 1) throw PermanentError("no luck");
+        ctx.pause("ask", "a person");
+    });
+    const RunId run = start_flow("[2, 1]");
+    drain_with(made);
+    EXPECT_EQ(states(run), "a SKIPPED, b RUNNING");
+    EXPECT_EQ(task_states(run), "a.0 SKIPPED, a.1 ERROR, b.0 RUNNING");
+    std::string waiting;  // that of b alone
+    for (const RunInfo& job : jobs()) {
+        if (job.status == RunStatus::paused) waiting += job.input.text + " ";
+    }
+    EXPECT_EQ(waiting, R"({"run":[2, 1]} )");
+    EXPECT_EQ(count("calls"), 1);
+}
+
 TEST_P(FlowDelegateTest, a_run_that_is_cancelled_is_a_failed_attempt) {
     flow("flow").max_attempts(1).step("a").create(store());
     auto made = delegating([](Context& ctx) { ctx.pause("ask", "a person"); });
