@@ -88,7 +88,8 @@ struct FlowShape {
     FlowOptions options = {};
     std::vector<FlowStep> steps = {};
 };
-/// {"slug", "options", "steps": [{"slug", "type", "deps", ...}]}: what get_flow_shape gives in SQL.
+/// What get_flow_shape gives in SQL: slug, max_attempts, base_delay, timeout, and steps, each with
+/// slug, step_type, deps and its options. Times are in seconds; what has no value is left out.
 [[nodiscard]] Json to_json(const FlowShape& shape);
 /// Throws invalid_argument, which names what is wrong.
 [[nodiscard]] FlowShape to_flow_shape(const Json& json);

@@ -140,7 +140,7 @@ select @run_id, r.workflow_id, 'QUEUED', r.priority, r.max_attempts, r.parent_ru
 from pawl_runs r where r.run_id = @origin;
 
 -- name: step_statuses(run_id)
-select position, status from pawl_steps where run_id = @run_id order by position;
+select position, status, skip_reason from pawl_steps where run_id = @run_id order by position;
 
 -- name: copy_flow_step(run_id, origin, step_id)
 insert into pawl_steps

@@ -10,19 +10,27 @@ namespace pawl::runtime {
 using model::Thrown;
 using store::Write;
 
+namespace {
+
+// How long a task is left to workers that may know its step: those of a newer program.
+constexpr Duration unknown_step_delay = std::chrono::seconds(5);
+
+}  // namespace
+
 std::optional<Write> TaskRunner::run(Executing& executing) {
     const auto& handlers = executing.spec->flow->entries();
     const std::string& step = executing.task->task.step;
     const auto handler = handlers.find(step);
     if (handler == handlers.end()) {
-        // Added to the flow since this worker was created. Another one may know it.
+        // Added to the flow since this worker was created. Another one may know it: the task is
+        // given back without an attempt, for this worker would use them all up.
         const std::string what = fmt::format(
             "worker '{}' has no handler for step '{}' of flow '{}'",
             worker_,
             step,
             executing.spec->queue
         );
-        return failed(executing, {Thrown::Kind::transient, "no_handler", what, {}, {}});
+        return failed(executing, {Thrown::Kind::pause, "no_handler", what, unknown_step_delay, {}});
     }
     if (!handler->second.workflow.empty()) return delegate(executing, handler->second.workflow);
     return call(executing, handler->second.function);

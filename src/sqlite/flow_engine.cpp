@@ -75,8 +75,11 @@ void FlowEngine::start(Timestamp at) {
     work();
 }
 
-void FlowEngine::start_steps(const std::vector<int>& ready) {
-    ready_.assign(ready.begin(), ready.end());
+void FlowEngine::start_steps(const std::vector<int>& cascading, const std::vector<int>& ready) {
+    for (const int step : cascading) skip_dependents(step);
+    for (const int step : ready) {
+        if (is_pending(step)) ready_.push_back(step);
+    }
     work();
 }
 

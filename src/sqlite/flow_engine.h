@@ -39,8 +39,8 @@ public:
 
     // Of a new run, whose step rows are there (insert_run_steps). Nothing is visible before `at`.
     void start(Timestamp at);
-    // Of a copied run: these wait for nothing.
-    void start_steps(const std::vector<int>& ready);
+    // Of a copied run: all that depends on the first is skipped; the others wait for nothing.
+    void start_steps(const std::vector<int>& cascading, const std::vector<int>& ready);
 
     // The last task of the step has succeeded.
     void succeed_step(int step, std::string_view output);

@@ -16,16 +16,35 @@ RunId take_id(Session& session) {
     return rows.next() ? rows.id<RunId>(0) : RunId();
 }
 
-// By step_index, of all steps that the origin has: whether the copy has it done from the start.
-std::vector<bool> find_taken(Session& session, RunId origin, const std::optional<ForkPoint>& fork) {
+struct TakenSteps {
+    // By step_index, of all steps that the origin has: whether the copy has it done from the start.
     std::vector<bool> taken;
+    // Of these, the skipped ones that take all that depends on them along.
+    std::vector<int> cascading;
+};
+
+bool cascades(const FlowStepOptions& options, std::string_view skip_reason) {
+    if (skip_reason == "condition_unmet") return options.when_unmet == WhenUnmet::skip_cascade;
+    if (skip_reason == "handler_failed")
+        return options.when_exhausted == WhenExhausted::skip_cascade;
+    return true;  // dependency_skipped
+}
+
+TakenSteps find_taken(
+    Session& session, const FlowPlan& plan, RunId origin, const std::optional<ForkPoint>& fork
+) {
+    TakenSteps found;
     Rows rows = session.query(sql::step_statuses, origin);
     while (rows.next()) {
+        const int step = rows.number(0);
         const StepStatus status = to_step_status(rows.text(1));
         const bool done = status == StepStatus::success || status == StepStatus::skipped;
-        taken.push_back(done && !(fork && rows.number(0) >= fork->position));
+        found.taken.push_back(done && !(fork && step >= fork->position));
+        if (found.taken.back() && status == StepStatus::skipped &&
+            cascades(plan.step(step).options, rows.text(2)))
+            found.cascading.push_back(step);
     }
-    return taken;
+    return found;
 }
 
 struct Copy {
@@ -88,7 +107,8 @@ RunId copy_flow_run(
     WriteScope& scope, const CopiedRun& origin, const std::optional<ForkPoint>& fork
 ) {
     Session& session = scope.session;
-    const std::vector<bool> taken = find_taken(session, origin.run, fork);
+    const FlowPlan& plan = scope.flows.get(session, origin.workflow);
+    const auto [taken, cascading] = find_taken(session, plan, origin.run, fork);
     std::optional<std::string_view> forked_at;
     if (fork) forked_at = fork->step;
     const RunId run = take_id(session);
@@ -96,9 +116,8 @@ RunId copy_flow_run(
         sql::copy_flow_run, run, origin.run, forked_at, std::ranges::count(taken, false), scope.now
     );
     session.execute(sql::copy_tags, run, origin.run);
-    const FlowPlan& plan = scope.flows.get(session, origin.workflow);
     const auto ready = copy_steps(session, {run, origin.run, plan, taken});
-    FlowEngine(scope, *find_flow_run(session, run)).start_steps(ready);
+    FlowEngine(scope, *find_flow_run(session, run)).start_steps(cascading, ready);
     return run;
 }
 

@@ -128,6 +128,27 @@ TEST_P(FlowDelegateTest, a_task_that_fails_the_flow_cancels_the_runs_beside_it) 
     EXPECT_EQ(count("calls"), 0);
 }
 
+TEST_P(FlowDelegateTest, a_task_that_has_its_step_skipped_cancels_the_runs_beside_it) {
+    flow("flow")
+        .map("a", {}, {.max_attempts = 1, .when_exhausted = WhenExhausted::skip})
+        .step("b")
+        .create(store());
+    auto made = delegating([](Context& ctx, const nlohmann::json& n) {
+        if (n == 1) throw PermanentError("no luck");
+        ctx.pause("ask", "a person");
+    });
+    const RunId run = start_flow("[2, 1]");
+    drain_with(made);
+    EXPECT_EQ(states(run), "a SKIPPED, b RUNNING");
+    EXPECT_EQ(task_states(run), "a.0 SKIPPED, a.1 ERROR, b.0 RUNNING");
+    std::string waiting;  // that of b alone
+    for (const RunInfo& job : jobs()) {
+        if (job.status == RunStatus::paused) waiting += job.input.text + " ";
+    }
+    EXPECT_EQ(waiting, R"({"run":[2, 1]} )");
+    EXPECT_EQ(count("calls"), 1);
+}
+
 TEST_P(FlowDelegateTest, a_run_that_is_cancelled_is_a_failed_attempt) {
     flow("flow").max_attempts(1).step("a").create(store());
     auto made = delegating([](Context& ctx) { ctx.pause("ask", "a person"); });
@@ -167,6 +188,30 @@ TEST_P(FlowDelegateTest, a_workflow_that_was_deleted_fails_the_task) {
     EXPECT_EQ(status(run), RunStatus::error);
     EXPECT_TRUE(contains(task(run, "a").error, "its run could not be made"));
     EXPECT_TRUE(contains(task(run, "a").error, "job"));
+}
+
+// The first makes the map fail, and the run with it: nothing of the other's task stays open.
+TEST_P(FlowDelegateTest, of_runs_that_end_together_one_may_end_the_task_of_the_other) {
+    flow("flow").step("a").step("b").map("each", "a").create(store());
+    const RunId run = start_flow();
+    for (const HeldTask& held : claim_tasks()) {
+        Write write = store::settle_write(WriteKind::delegate_task, held.lease());
+        write.task = held.ref();
+        write.call = std::make_shared<const NewRun>(NewRun{
+            "job", Json{"1"}, {.idempotency_key = held.ref().step}});
+        ASSERT_EQ(commit(write), WriteStatus::done);
+    }
+    const auto held = claim_many(2);
+    ASSERT_EQ(info(held[0].id()).idempotency_key, "a");
+    EXPECT_EQ(
+        commit_all({success(held[0].lease(), "1"), failure(held[1].lease())}),
+        (std::vector<WriteStatus>{WriteStatus::done, WriteStatus::done})
+    );
+    EXPECT_EQ(error_in(info(run).error).type, "not_an_array");
+    EXPECT_EQ(states(run), "a SUCCESS, b CANCELLED, each ERROR");
+    EXPECT_EQ(task_states(run), "a.0 SUCCESS, b.0 CANCELLED");
+    EXPECT_EQ(count("messages"), 0);
+    EXPECT_EQ(count("calls"), 0);
 }
 
 // The answer to the commit was lost: repeated, it makes no second run.

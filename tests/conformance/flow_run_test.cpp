@@ -208,6 +208,52 @@ TEST_P(FlowRunTest, a_fork_runs_a_step_and_all_after_it_anew) {
     EXPECT_EQ(output_of(old), R"({"d":"d"})") << "the old one stays";
 }
 
+TEST_P(FlowRunTest, a_fork_takes_a_skip_over_with_all_that_depends_on_it) {
+    const Json never{R"({"never":1})"};
+    flow("flow")
+        .max_attempts(1)
+        .step("a", {}, {.required_input_pattern = never, .when_unmet = WhenUnmet::skip_cascade})
+        .step("b", {}, {.when_exhausted = WhenExhausted::skip_cascade})
+        .step("c", {}, {.required_input_pattern = never})
+        .step("d")
+        .step("after_a", {"a"})
+        .step("after_all", {"after_a", "d"})
+        .step("after_b", {"b"})
+        .step("after_c", {"c"})
+        .create(store());
+    const RunId old = start_flow("1");
+    for (const Task& task : poll()) {
+        if (task.task.step == "b") fail(task);
+    }
+    const RunId made = store().fork(old, "d").id();
+    EXPECT_EQ(
+        states(made),
+        "a SKIPPED, b SKIPPED, c SKIPPED, d RUNNING, after_a SKIPPED, after_all SKIPPED, after_b "
+        "SKIPPED, after_c RUNNING"
+    );
+    for (const std::string step_id : {"after_a", "after_all", "after_b"})
+        EXPECT_EQ(step(made, step_id).skip_reason, "dependency_skipped") << step_id;
+    EXPECT_EQ(info(made).remaining_steps, 2);
+    store().cancel(old, "no");
+    EXPECT_EQ(states(store().retry(old).id()), states(made));
+    drain();
+    EXPECT_EQ(output_of(made), R"({"after_c":null})");
+}
+
+TEST_P(FlowRunTest, a_fork_of_which_everything_is_skipped_succeeds_at_once) {
+    flow("flow")
+        .step(
+            "a", {}, {.required_input_pattern = Json{"[9]"}, .when_unmet = WhenUnmet::skip_cascade}
+        )
+        .step("b", {"a"})
+        .create(store());
+    const RunId old = start_flow("1");
+    const RunId made = store().fork(old, "b").id();
+    EXPECT_EQ(states(made), "a SKIPPED, b SKIPPED");
+    EXPECT_EQ(output_of(made), "{}");
+    EXPECT_EQ(status(made), RunStatus::success);
+}
+
 TEST_P(FlowRunTest, a_fork_of_a_live_run_takes_over_only_what_is_done) {
     diamond().create(store());
     const RunId old = start_flow();

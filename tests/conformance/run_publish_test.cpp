@@ -182,6 +182,15 @@ TEST_P(RunPublishTest, ends_are_published_with_their_output_or_error) {
     EXPECT_FALSE(failed.contains("output"));
 }
 
+TEST_P(RunPublishTest, a_flow_without_steps_tells_of_its_end_as_others_do) {
+    store().create_flow("empty");
+    make_workflow("empty", {.audit = AuditLevel::all, .publish = PublishLevel::ends});
+    const RunId run = trigger("empty");
+    EXPECT_EQ(of_run(run), "run.succeeded");
+    EXPECT_EQ(payload(run, "run.succeeded")["output"], nlohmann::json::object());
+    EXPECT_EQ(event_kinds(run), "run_succeeded");
+}
+
 TEST_P(RunPublishTest, an_end_that_is_repeated_in_doubt_or_fenced_off_is_published_once) {
     make_workflow("job", {.publish = PublishLevel::ends});
     const Held held = trigger_and_claim();

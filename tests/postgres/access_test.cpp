@@ -116,6 +116,58 @@ TEST_P(AccessTest, an_install_over_an_installed_schema_opens_nothing) {
     EXPECT_TRUE(store().verify().ok());
 }
 
+// An earlier version: the same functions with other signatures.
+TEST_P(AccessTest, roles_may_call_what_they_could_call_after_an_upgrade_that_changed_functions) {
+    grant("operator");
+    const auto may_call = [&] {
+        return database()->value(
+            "select string_agg(p.proname, ' ' order by p.proname) from pg_proc p where "
+            "p.pronamespace = '" +
+            place().schema() + "'::regnamespace and has_function_privilege('" + role() +
+            "', p.oid, 'execute')"
+        );
+    };
+    const std::string before = may_call();
+    const auto replace = [&](const std::string& current, const std::string& earlier) {
+        const std::string mine = place().schema() + ".";
+        database()->run("drop function " + mine + current + "; create function " + mine + earlier);
+        database()->run(
+            "comment on function " + mine + earlier.substr(0, earlier.find('(')) +
+            " is 'An earlier one.'"
+        );
+        database()->run(
+            "grant execute on function " + mine + earlier.substr(0, earlier.find('(')) + " to " +
+            role()
+        );
+    };
+    replace(
+        "list_workflows",
+        "list_workflows(only_workflow text default null) returns table (workflow text) language "
+        "sql as $$ select 'job' $$"
+    );
+    replace(
+        "create_workflow",
+        "create_workflow(text, integer, bigint, bigint, bigint, bigint, integer, text, text) "
+        "returns void language sql as $$ select $$"
+    );
+    database()->run("update " + place().table("schema_version") + " set functions = ''");
+    store().install();
+    EXPECT_EQ(refused_call("list_workflows('job')"), "");
+    EXPECT_EQ(refused_call("create_workflow('other_job', publish => 'ends')"), "");
+    EXPECT_EQ(may_call(), before);
+    EXPECT_TRUE(store().verify().ok());
+}
+
+TEST_P(AccessTest, an_install_is_not_stopped_by_what_a_user_has_built_on_a_function) {
+    const std::string mine = place().schema() + ".";
+    database()->run(
+        "create view " + mine + "my_workflows as select * from " + mine + "list_workflows()"
+    );
+    database()->run("update " + place().table("schema_version") + " set functions = ''");
+    store().install();
+    EXPECT_EQ(database()->value("select workflow from " + mine + "my_workflows"), "job");
+}
+
 TEST_P(AccessTest, a_role_without_access_can_do_nothing) {
     for (const auto& calls : {producer_calls, worker_calls, operator_calls}) {
         for (const std::string& call : calls)

@@ -62,6 +62,9 @@ begin
         raise exception 'queue ''%'': cannot be its own dead letter queue', queue_name
             using errcode = 'PW003';
     end if;
+    perform {schema}.check_range('lease_ms', lease_ms, 1, {schema}.longest_ms());
+    perform {schema}.check_range('max_strikes', max_strikes, 1, 1000);
+    perform {schema}.check_range('max_attempts', max_attempts, 0, 1000000);
     insert into {schema}.queues as q
         (name, keep_archive, lease_ms, max_strikes, max_attempts, dead_letter_queue_id, created_at)
     values (

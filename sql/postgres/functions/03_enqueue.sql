@@ -17,6 +17,10 @@ declare
     id     bigint := {schema}.queue_id(queue_name);
     ids    bigint[];
 begin
+    perform {schema}.check_places(priorities, delays_ms, ats);
+    if num_nulls(variadic payloads) > 0 then
+        raise exception 'a payload is null: pass the JSON null' using errcode = 'PW003';
+    end if;
     perform {schema}.refuse_workflow_queue(id);
     perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(id));
     -- `queues` is read again behind the lock: the queue may just have been deleted.

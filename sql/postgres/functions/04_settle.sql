@@ -202,7 +202,16 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
+    free   bigint[] := {schema}.free_to_end(message_ids);
 begin
+    if cardinality(free) < cardinality(message_ids) then
+        -- Runs that cannot be ended now come up again in a moment, as tasks do.
+        update {schema}.messages m
+        set state = 'waiting', visible_at = now_at + interval '100 milliseconds', worker_id = null
+        where m.message_id = any(message_ids) and m.message_id <> all(free);
+        select array_agg(b.message_id), array_agg(b.reason) into message_ids, reasons
+        from unnest(message_ids, reasons) as b (message_id, reason) where b.message_id = any(free);
+    end if;
     perform {schema}.bury_tasks(message_ids, reasons, now_at);
     -- Their messages are gone after that: what follows does not find them.
     perform {schema}.fail_runs(array_agg(b.run_id), array_agg(b.type), array_agg(b.message))
@@ -245,8 +254,14 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
     held record;
+    free bigint[];
 begin
     select * into held from {schema}.lock_leases(message_ids, deliveries);
+    free := {schema}.free_to_end(held.ids);
+    if cardinality(free) < cardinality(held.ids) then
+        select array_agg(h.id) as ids, array_agg(h.delivery) as held_deliveries into held
+        from unnest(held.ids, held.held_deliveries) as h (id, delivery) where h.id = any(free);
+    end if;
     perform {schema}.bury_locked(array_agg(l.message_id), array_agg(l.reason))
     from unnest(message_ids, reasons) as l (message_id, reason)
     where l.message_id = any(held.ids);

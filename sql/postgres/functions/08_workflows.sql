@@ -32,6 +32,14 @@ begin
         raise exception 'workflow ''%'': cannot be its own dead letter workflow', workflow
             using errcode = 'PW003';
     end if;
+    perform {schema}.check_range('max_attempts', max_attempts, 1, 1000000);
+    perform {schema}.check_range('backoff_base_ms', backoff_base_ms, 0, {schema}.longest_ms());
+    perform {schema}.check_range('backoff_cap_ms', backoff_cap_ms, 0, {schema}.longest_ms());
+    perform {schema}.check_range('lease_ms', lease_ms, 1, {schema}.longest_ms());
+    perform {schema}.check_range('run_timeout_ms', run_timeout_ms, 0, {schema}.longest_ms());
+    perform {schema}.check_range('max_strikes', max_strikes, 1, 1000);
+    perform {schema}.check_word('audit', audit, array['off', 'exceptions', 'all']);
+    perform {schema}.check_word('publish', publish, array['off', 'alerts', 'ends']);
     if dead_letter_workflow <> '' then
         forward_to := ({schema}.workflow_ids(array[dead_letter_workflow]))[1];
     end if;
@@ -146,8 +154,16 @@ $$;
 comment on function {schema}.delete_workflow is
     'Deletes a workflow with its queue and its finished runs; refused while live runs are there.';
 
-drop function if exists {schema}.list_workflows(text);  -- it has new columns
-create function {schema}.list_workflows(only_workflow text default null) returns table (
+-- Only where it has other columns: whatever of a user's depends on it would be in the way.
+do $$
+begin
+    if exists (select from pg_proc p where p.oid = to_regprocedure('{schema}.list_workflows(text)')
+               and 'publish' <> all(p.proargnames)) then
+        drop function {schema}.list_workflows(text);
+    end if;
+end
+$$;
+create or replace function {schema}.list_workflows(only_workflow text default null) returns table (
     workflow_id bigint, workflow text, paused boolean, max_attempts integer, backoff_base_ms bigint,
     backoff_cap_ms bigint, lease_ms bigint, run_timeout_ms bigint, max_strikes integer,
     dead_letter_workflow text, audit text, created_at timestamptz, is_flow boolean, task_timeout_ms bigint,

@@ -1,8 +1,8 @@
 -- Triggering: a run and its message, with one number, in one transaction. `wake` sends the NOTIFY
 -- inside that transaction; the C++ store sends it after its commit instead.
 
--- All or nothing. Arrays are aligned; null times mean now. Inputs are JSON text, which the caller has
--- checked (trigger() takes json). Tags stand beside them: tags[i] belongs to run tag_places[i]. Returns
+-- All or nothing. Arrays are aligned; null times mean now. Inputs are JSON text; where a flow casts it later it
+-- is checked here. Tags stand beside them: tags[i] belongs to run tag_places[i]. Returns
 -- the runs in the order given, and whether each is new or the one that had the idempotency key already.
 create or replace function {schema}.trigger_batch(
     workflows        text[],
@@ -28,6 +28,9 @@ declare
     owners bigint[];
     sizes  bigint[];  -- aligned with names: how many steps a flow has, null for other workflows
 begin
+    perform {schema}.check_places(priorities, delays_ms, ats);
+    perform {schema}.check_new_runs(
+        workflows, inputs, trigger_batch.max_attempts, idempotency_keys, tag_places, tags);
     if cardinality(workflows) > 1 then
         names := array(select distinct unnest(workflows));
     end if;
@@ -50,6 +53,9 @@ begin
         join {schema}.workflows w on w.workflow_id = u.id
         order by u.place
     );
+    if cardinality(array_remove(sizes, null)) > 0 then
+        perform {schema}.check_json('inputs', inputs);
+    end if;
 
     if cardinality(array_remove(idempotency_keys, null)) > 0 then
         -- In the order of the keys: batches that share some wait for each other, and never crosswise.
@@ -141,7 +147,7 @@ as $$
     from {schema}.trigger_batch(
         array[workflow], array[coalesce(input::text, 'null')], array[priority], array[delay_ms], array[at],
         array[idempotency_key], array[max_attempts], array[parent_run_id],
-        array_fill(1, array[cardinality(tags)]), tags
+        array_fill(1, array[coalesce(cardinality(tags), 0)]), tags
     ) t
 $$;
 comment on function {schema}.trigger is
@@ -174,7 +180,8 @@ begin
     from (
         select r.run_id, t.name,
                format('{"run_id":%s,"workflow":%s,"input":%s,"error":%s}',
-                      r.run_id, to_json(q.name), r.input, coalesce(r.error, 'null')) as input
+                      r.run_id, to_json(q.name), {schema}.as_json(r.input),
+                      {schema}.as_json(coalesce(r.error, 'null'))) as input
         from (select r.* from {schema}.runs r where r.run_id = any(run_ids) offset 0) r
         join {schema}.workflows w using (workflow_id)
         join {schema}.queues q on q.queue_id = w.workflow_id

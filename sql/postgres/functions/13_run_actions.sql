@@ -347,6 +347,7 @@ begin
             order by m.visible_at limit most - cardinality(failed) - cardinality(part)
             for update skip locked
         );
+        part := {schema}.free_to_end(part);
         if cardinality(part) > 0 then
             perform {schema}.fail_runs(
                 part, array_fill('no_handler_registered'::text, array[cardinality(part)]),

@@ -37,7 +37,7 @@ $$;
 comment on function {schema}.take_waiters is 'Internal: those of the runs that somebody waits for.';
 
 -- Ends runs that nobody can work on any more: poison, or no handler anywhere. The caller has locked
--- their messages.
+-- their messages, and who waits for them: free_to_end().
 create or replace function {schema}.fail_runs(run_ids bigint[], types text[], messages text[])
 returns void
 language plpgsql

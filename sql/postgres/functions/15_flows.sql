@@ -114,7 +114,7 @@ exception when others then  -- what jsonb cannot hold
     return pattern;
 end
 $$;
-comment on function {schema}.json_words is 'Internal: jSON in one spelling, where that is possible.';
+comment on function {schema}.json_words is 'Internal: JSON in one spelling, where that is possible.';
 
 -- Refuses what is not JSON.
 create or replace function {schema}.check_pattern(whose text, pattern_name text, pattern text) returns json

@@ -39,7 +39,8 @@ begin
         select distinct on (u.run_id) u.run_id, u.error, f.step_slug
         from unnest(run_ids, step_indexes, errors) with ordinality as u (run_id, step_index, error, place)
         cross join lateral (
-            select r.workflow_id from {schema}.runs r where r.run_id = u.run_id offset 0
+            select r.workflow_id from {schema}.runs r
+            where r.run_id = u.run_id and r.status in ('QUEUED', 'RUNNING') offset 0
         ) r
         cross join lateral (
             select f.step_slug from {schema}.flow_steps f
@@ -53,6 +54,7 @@ end
 $$;
 comment on function {schema}.flow_fail_runs is 'Internal: ends flows'' runs as ERROR, each by a step of it.';
 
+-- What has ended already stays as it is.
 create or replace function {schema}.flow_end_as_error(
     run_ids bigint[], errors text[], event_kind text, at timestamptz
 ) returns void
@@ -60,6 +62,8 @@ language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
+declare
+    ended bigint[];
 begin
     with failed as (
         update {schema}.runs r
@@ -70,17 +74,23 @@ begin
             from unnest(flow_end_as_error.run_ids, errors) with ordinality as u (run_id, error, place)
             order by u.run_id, u.place
         ) u
-        where r.run_id = any(array[u.run_id])
+        where r.run_id = any(array[u.run_id]) and r.status in ('QUEUED', 'RUNNING')
         returning r.run_id, r.workflow_id, r.error, r.worker_id
+    ),
+    told as (
+        insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
+        select f.run_id, event_kind, f.error, f.worker_id, 0, flow_end_as_error.at
+        from failed f join {schema}.workflows w using (workflow_id)
+        where w.audit <> 'off'
     )
-    insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-    select f.run_id, event_kind, f.error, f.worker_id, 0, flow_end_as_error.at
-    from failed f join {schema}.workflows w using (workflow_id)
-    where w.audit <> 'off';
-    perform {schema}.close_runs(run_ids, at);
-    perform {schema}.trigger_dead_letters(run_ids);
-    perform {schema}.end_calls(run_ids, at);
-    perform {schema}.publish_run_ends(array(select distinct u from unnest(run_ids) u), at);
+    select array_agg(f.run_id) into ended from failed f;
+    if ended is null then
+        return;
+    end if;
+    perform {schema}.close_runs(ended, at);
+    perform {schema}.trigger_dead_letters(ended);
+    perform {schema}.end_calls(ended, at);
+    perform {schema}.publish_run_ends(ended, at);
 end
 $$;
 comment on function {schema}.flow_end_as_error is 'Internal: ends flows'' runs as ERROR; nothing of them stays open.';

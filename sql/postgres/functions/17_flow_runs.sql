@@ -98,7 +98,7 @@ language sql
 as $$
     select * from {schema}.start_flows(
         array[flow_slug], array[input], array[priority], array[delay_ms], array[at], array[idempotency_key],
-        array[max_attempts], array[parent_run_id], array_fill(1, array[cardinality(tags)]), tags
+        array[max_attempts], array[parent_run_id], array_fill(1, array[coalesce(cardinality(tags), 0)]), tags
     )
 $$;
 comment on function {schema}.start_flow is
@@ -140,6 +140,7 @@ as $$
 #variable_conflict use_column
 declare
     made    bigint := nextval('{schema}.messages_message_id_seq');
+    skipped bigint[];
     ready   record;
     special record;
 begin
@@ -185,6 +186,7 @@ begin
     where s.run_id = origin and not exists (
         select from {schema}.steps o where o.run_id = made and o.step_id = s.step_id
     );
+    skipped := {schema}.cascade_taken_over(made, copy_flow_run.workflow_id, at);
 
     select array_agg(made) as runs, array_agg(copy_flow_run.workflow_id) as workflows,
            array_agg(r.priority) as priorities, array_agg(s.position order by s.position) as indexes
@@ -194,13 +196,33 @@ begin
     if ready.runs is not null then
         select * into special
         from {schema}.flow_start_special(ready.runs, ready.workflows, ready.priorities, ready.indexes, null, at);
+        special.finished := skipped || special.finished;
         perform {schema}.flow_after_special(special, at);
+    else
+        perform {schema}.flow_go_on('{}', '{}', '{}', '{}', skipped, false, at);
     end if;
     perform pg_notify('pawl_{schema_name}', copy_flow_run.workflow_id::text);
     return made;
 end
 $$;
 comment on function {schema}.copy_flow_run is 'Internal: a new run of a flow that takes finished steps over.';
+
+-- Steps that were taken over as SKIPPED with all that depends on them take the new run's steps along, too.
+create or replace function {schema}.cascade_taken_over(run_id bigint, workflow_id bigint, at timestamptz)
+returns bigint[]
+language sql
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+    select {schema}.flow_cascade(
+        array_agg(s.run_id), array_agg(f.workflow_id), array_agg(f.step_index), cascade_taken_over.at)
+    from {schema}.steps s
+    join {schema}.flow_steps f on f.workflow_id = cascade_taken_over.workflow_id and f.step_index = s.position
+    where s.run_id = cascade_taken_over.run_id and s.status = 'SKIPPED'
+      and case s.skip_reason when 'condition_unmet' then f.when_unmet = 'skip-cascade'
+                             when 'handler_failed' then f.when_exhausted = 'skip-cascade'
+                             else true end
+$$;
+comment on function {schema}.cascade_taken_over is 'Internal: skips what depends on skipped steps that a copied run has taken over.';
 
 -- fail_unhandled() for a flow: runs of which nothing has been started yet.
 create or replace function {schema}.fail_unhandled_flow(
@@ -234,6 +256,7 @@ begin
             for update skip locked
         ) r
     );
+    candidates := {schema}.free_to_end(candidates);
     if cardinality(candidates) = 0 then
         return candidates;
     end if;

@@ -12,6 +12,7 @@ as $$
 declare
     ready   record;
     special record;
+    empty   bigint[];  -- runs without steps end with their start
 begin
     with new_steps as materialized (
         select u.run_id, u.workflow_id, u.visible, r.priority, f.step_slug, f.step_index, f.deps_count,
@@ -71,9 +72,24 @@ begin
             ready.runs, ready.workflows, ready.priorities, ready.indexes, ready.visible, at);
         perform {schema}.flow_after_special(special, at);
     end if;
-    update {schema}.runs r
-    set status = 'SUCCESS', output = '{}', updated_at = flow_start_runs.at, completed_at = flow_start_runs.at
-    where r.run_id = any(flow_start_runs.run_ids) and r.remaining_steps = 0 and r.status = 'QUEUED';
+    with ended as (
+        update {schema}.runs r
+        set status = 'SUCCESS', output = '{}', updated_at = flow_start_runs.at, completed_at = flow_start_runs.at
+        where r.run_id = any(flow_start_runs.run_ids) and r.remaining_steps = 0 and r.status = 'QUEUED'
+        returning r.run_id, r.workflow_id
+    ),
+    told as (
+        insert into {schema}.events (run_id, kind, data, delivery, at)
+        select e.run_id, 'run_succeeded', '{}', 0, flow_start_runs.at
+        from ended e
+        cross join lateral (
+            select from {schema}.workflows w where w.workflow_id = e.workflow_id and w.audit = 'all' offset 0
+        ) w
+    )
+    select array_agg(e.run_id) into empty from ended e;
+    if empty is not null then
+        perform {schema}.publish_run_ends(empty, at);
+    end if;
 end
 $$;
 comment on function {schema}.flow_start_runs is 'Internal: makes the steps of new runs and starts those that depend on nothing.';

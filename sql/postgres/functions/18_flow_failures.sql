@@ -229,6 +229,17 @@ begin
         )
         select array_agg(o.message_id) into siblings from left_open o;
         delete from {schema}.messages m where m.message_id = any(siblings);
+        if siblings is not null and exists (select from {schema}.calls) then
+            -- What they wait for is not needed any more.
+            perform {schema}.drop_call(c.caller_run_id, c.caller_step, c.caller_task, at)
+            from unnest(run_ids, slugs, fates) as u (run_id, slug, fate)
+            cross join lateral (
+                select c.caller_run_id, c.caller_step, c.caller_task from {schema}.calls c
+                where c.caller_run_id = u.run_id and c.caller_step = u.slug and c.caller_task is not null
+                offset 0
+            ) c
+            where u.fate like 'skip%';
+        end if;
         update {schema}.steps s
         set status = 'SKIPPED', skip_reason = 'handler_failed', error = u.error,
             completed_at = end_failed_steps.at

@@ -74,7 +74,8 @@ end
 $$;
 comment on function {schema}.complete_held_tasks is 'Internal: records the success of tasks in hand, and what follows from it.';
 
--- The batch form. To whom waits it sends a NOTIFY (`wake`), or returns what to send after the commit.
+-- The batch form. To whom waits it sends a NOTIFY (`wake`), or returns what to send after the commit. An output
+-- that is no JSON is `invalid`, and nothing else: it would be in the way of all who take tasks of that flow.
 create or replace function {schema}.complete_tasks(
     message_ids  bigint[],
     deliveries   integer[],
@@ -93,9 +94,19 @@ as $$
 #variable_conflict use_variable
 declare
     now_at timestamptz := {schema}.clock();
+    wrong  text[] := {schema}.json_errors(outputs);
     held   record;
     result record;
 begin
+    if wrong is not null then  -- left out, as if their leases did not hold
+        deliveries := array(
+            select case when u.wrong is null then u.delivery end
+            from unnest(deliveries, wrong) with ordinality as u (delivery, wrong, place) order by u.place
+        );
+    end if;
+    if array_position(outputs, null) is not null then
+        outputs := array_replace(outputs, null, 'null');
+    end if;
     select * into held from {schema}.lock_task_leases(message_ids, deliveries, run_ids);
     delete from {schema}.messages m where m.ctid = any(held.tids);
     select * into result
@@ -111,6 +122,12 @@ begin
             array(select case when u.tid is not null then 'done' end
                   from unnest(message_ids, held.tids) with ordinality as u (id, tid, place) order by u.place),
             message_ids, deliveries, run_ids, step_slugs, task_indexes, array['SUCCESS'], repeated);
+    end if;
+    if wrong is not null then
+        outcomes := array(
+            select case when u.wrong is null then u.outcome else 'invalid' end
+            from unnest(outcomes, wrong) with ordinality as u (outcome, wrong, place) order by u.place
+        );
     end if;
 end
 $$;

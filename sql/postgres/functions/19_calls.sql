@@ -49,6 +49,20 @@ end
 $$;
 comment on function {schema}.lock_callers is 'Internal: locks those who wait for runs, as far as nobody else has them.';
 
+-- Of runs that are to be ended from below, with their own rows locked already: those for which that can be done
+-- now. Of the others somebody has a caller locked, maybe on his way down to them.
+create or replace function {schema}.free_to_end(run_ids bigint[]) returns bigint[]
+language plpgsql
+as $$
+begin
+    if exists (select from {schema}.calls) then
+        return {schema}.lock_callers(run_ids);
+    end if;
+    return run_ids;
+end
+$$;
+comment on function {schema}.free_to_end is 'Internal: those of the runs that nobody waits for, or whose callers are locked now.';
+
 -- For finish_runs(): a null instead of the tid of a run whose caller is locked.
 create or replace function {schema}.unless_caller_busy(run_ids bigint[], tids tid[]) returns tid[]
 language plpgsql
@@ -95,7 +109,8 @@ end
 $$;
 comment on function {schema}.wait_for_callers is 'Internal: locks those who wait for a run.';
 
--- These runs have ended: who waits for them gets the result.
+-- These runs have ended: who waits for them gets the result. The caller has locked all who wait, and their runs:
+-- lock_callers(), free_to_end() or wait_for_callers().
 create or replace function {schema}.end_calls(run_ids bigint[], at timestamptz) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -124,12 +139,18 @@ begin
     into calls
     from gone g
     cross join lateral (
-        select case when r.status = 'SUCCESS' then coalesce(r.output, 'null') end as output,
-               case when r.status <> 'SUCCESS' then format(
+        select case when r.good then coalesce(r.output, 'null') end as output,
+               case when not r.good then format(
                    'run %s of workflow ''%s'' ended as %s: %s', r.run_id, q.name, r.status,
-                   coalesce(r.error::json ->> 'message', '')) end as message
-        from {schema}.runs r join {schema}.queues q on q.queue_id = r.workflow_id
-        where r.run_id = g.run_id
+                   case when r.status = 'SUCCESS' then 'its output is not JSON'
+                        else {schema}.error_message(r.error) end) end as message
+        from (
+            select r.run_id, r.workflow_id, r.status, r.output, r.error,
+                   r.status = 'SUCCESS' and {schema}.json_errors(array[r.output]) is null as good
+            from {schema}.runs r where r.run_id = g.run_id
+            offset 0
+        ) r
+        join {schema}.queues q on q.queue_id = r.workflow_id
         offset 0
     ) e;
     if calls.callers is not null then
@@ -214,6 +235,20 @@ begin
     perform {schema}.tell_of_flows(c.ended, c.queues, true)
     from {schema}.complete_held_tasks(
         n.done, n.runs, n.workflows, n.priorities, n.indexes, n.tasks, n.outputs, at) c;
+    -- Looked at again: what follows from the completed ones may have ended a run, with its other tasks.
+    if cardinality(array_remove(n.failed, null)) > 0 then
+        n.failed := array(
+            select case when exists (
+                       select from {schema}.tasks t
+                       where t.run_id = u.run_id and t.step_index = u.step_index and t.task_index = u.task_index
+                         and t.status = 'RUNNING'
+                       offset 0
+                   ) then u.message_id end
+            from unnest(n.failed, n.runs, n.indexes, n.tasks) with ordinality
+                as u (message_id, run_id, step_index, task_index, place)
+            order by u.place
+        );
+    end if;
     if cardinality(array_remove(n.failed, null)) > 0 then
         perform {schema}.tell_of_flows(f.ended, f.queues, true)
         from {schema}.fail_held_tasks(

@@ -56,6 +56,7 @@ begin
     if id is null then
         raise exception 'workflow ''%'' does not exist: create it first', workflow using errcode = 'PW007';
     end if;
+    perform {schema}.check_json('params', array[params]);
     if coalesce(save_schedule.schedule_id, 0) = 0 then
         insert into {schema}.schedules
             (name, workflow_id, cron, time_zone, input, starts_at, ends_at, jitter_ms, priority, overlap,

@@ -91,3 +91,21 @@ begin
 end
 $$;
 revoke all on all functions in schema {schema} from public;
+
+-- What 00_grants.sql has remembered. Functions go by their names: a new signature is the same function.
+do $$
+declare
+    missing record;
+begin
+    for missing in
+        select f.signature, r.oid::regrole as role
+        from json_to_recordset(current_setting('pawl.granted')::json) as g (function name, role bigint)
+        join pg_proc p on p.proname = g.function
+        join {schema}.function_access() f on f.signature = p.oid and f.access <> 'owner'
+        join pg_roles r on r.oid = g.role
+        where not exists (select from aclexplode(p.proacl) a where a.grantee = r.oid)
+    loop
+        execute format('grant execute on function %s to %s', missing.signature, missing.role);
+    end loop;
+end
+$$;
