@@ -79,6 +79,7 @@ RunId insert_flow_run(
         scope.now,
         input
     );
+    add_triggered(session, run.id, plan.audit, scope.now);
     session.execute(sql::insert_run_steps, run.id, workflow, scope.now);
     FlowEngine(scope, run).start(options.at.value_or(scope.now + options.delay));
     return run.id;
@@ -95,6 +96,7 @@ RunId copy_flow_run(
     session.execute(
         sql::copy_flow_run, run, origin.run, forked_at, std::ranges::count(taken, false), scope.now
     );
+    add_triggered(session, run, origin.audit, scope.now);
     session.execute(sql::copy_tags, run, origin.run);
     const FlowPlan& plan = scope.flows.get(session, origin.workflow);
     const auto ready = copy_steps(session, {run, origin.run, plan, taken});

@@ -150,6 +150,9 @@ declare
     poison    bigint[];
     reasons   text[];
     suspect   bigint;
+    lost      bigint[];  -- whose leases ended without a report; the next two are aligned
+    lost_deliveries integer[];
+    lost_workers    bigint[];
     remaining integer := claim.qty;
     ceiling   integer := 2147483647;
     level     integer;
@@ -185,14 +188,18 @@ begin
                    array_agg(format('poison: handed out %s times without a report', d.strikes))
                        filter (where d.poison),
                    min(d.message_id) filter (where d.strikes >= 2 and not d.poison),
-                   array_agg(d.tid) filter (where d.progressed)
-            into due_tids, due_ids, due_priorities, poison, reasons, suspect, progressed
+                   array_agg(d.tid) filter (where d.progressed),
+                   array_agg(d.message_id) filter (where d.state = 'leased' and not d.poison),
+                   array_agg(d.delivery) filter (where d.state = 'leased' and not d.poison),
+                   array_agg(d.worker_id) filter (where d.state = 'leased' and not d.poison)
+            into due_tids, due_ids, due_priorities, poison, reasons, suspect, progressed, lost,
+                 lost_deliveries, lost_workers
             from (
                 select x.*, p.progressed, case when p.progressed then 0 else x.hand_outs end as strikes,
                        x.hand_outs >= h.strikes_limit and not p.progressed as poison
                 from unnest(scope.live, scope.strikes_limits) as h (queue_id, strikes_limit)
                 cross join lateral (
-                    select m.ctid as tid, m.message_id, m.priority, m.delivery, m.state,
+                    select m.ctid as tid, m.message_id, m.priority, m.delivery, m.state, m.worker_id,
                            m.strikes as hand_outs
                     from {schema}.messages m
                     where m.queue_id = h.queue_id and m.state <> 'ready'
@@ -305,6 +312,9 @@ begin
         end loop;
         picked := null;
     end loop;
+    if lost is not null then
+        perform {schema}.add_lost_leases(lost, lost_deliveries, lost_workers, at);
+    end if;
 
     if remaining > 0 then
         next_due := (
