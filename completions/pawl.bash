@@ -61,6 +61,7 @@ _pawl() {
             ' run list' | \
             ' run show' | \
             ' run steps' | \
+            ' run history' | \
             ' run count' | \
             ' run wait' | \
             ' run resume' | \
@@ -185,10 +186,11 @@ _pawl() {
     ' flow fail') words='--help --delivery --url --json' ;;
     ' flow show') words='--help --url --json' ;;
     ' trigger') words='--help --priority --delay --at --key --max-attempts --parent --tag --wait --url --json' ;;
-    ' run') words='list show steps count wait resume cancel wake retry fork delete --help --url --json' ;;
+    ' run') words='list show steps history count wait resume cancel wake retry fork delete --help --url --json' ;;
     ' run list') words='--help --workflow --status --since --until --tag --key --deleted --before --limit --url --json' ;;
     ' run show') words='--help --url --json' ;;
     ' run steps') words='--help --url --json' ;;
+    ' run history') words='--help --url --json' ;;
     ' run count') words='--help --workflow --status --since --until --tag --key --deleted --url --json' ;;
     ' run wait') words='--help --timeout --url --json' ;;
     ' run resume') words='--help --url --json' ;;

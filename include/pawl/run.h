@@ -99,6 +99,20 @@ struct RunEvent {
     Timestamp at;
 };
 
+/// One thing that became of a run: told by a row or by an event, and once. docs/history.md lists
+/// the kinds.
+struct HistoryEntry {
+    Timestamp at;
+    std::string kind;               ///< as of events: triggered, started, step_succeeded, ...
+    std::string step;               ///< "": of the run itself
+    std::optional<int> task_index;  ///< of a flow's task
+    int attempt = 0;                ///< of the step or the task; 0: says nothing
+    int delivery = 0;               ///< of the run's message, or the task's; 0: says nothing
+    WorkerId worker;
+    std::string text;  ///< one readable line
+    Json data;         ///< what the row or the event has: input, output, error, ...
+};
+
 /// All that is given must hold.
 struct RunFilter {
     std::optional<std::string> workflow = {};

@@ -111,6 +111,9 @@ public:
     [[nodiscard]] std::vector<StepInfo> steps(RunId run) const;  ///< in the order of the run
     [[nodiscard]] StepInfo step(RunId run, const std::string& id) const;  ///< step_not_found
     [[nodiscard]] std::vector<RunEvent> events(RunId run) const;
+    /// The run's story in the order of time, each thing once: what its rows show and what only
+    /// events tell any more. See WorkflowOptions::audit for how much that is.
+    [[nodiscard]] std::vector<HistoryEntry> history(RunId run) const;
     /// The run with all it was retried or forked from, and all that was made from these, by id.
     [[nodiscard]] std::vector<RunInfo> lineage(RunId run) const;
 

@@ -167,6 +167,9 @@ select {schema}.publish_batch(@types::text[], @payloads::text[], @aggregates::te
 -- name: publish_steps(run_ids, deliveries, step_ids, event_ids, types, payloads, aggregates, subjects, traceparents, wake)
 select {schema}.publish_steps(@run_ids::bigint[], @deliveries::integer[], @step_ids::text[], @event_ids::text[], @types::text[], @payloads::text[], @aggregates::text[], @subjects::text[], @traceparents::text[], @wake::boolean)
 
+-- name: add_step_events(run_ids, deliveries, repeated, step_ids, statuses, event_kinds, event_data)
+select {schema}.add_step_events(@run_ids::bigint[], @deliveries::integer[], @step_ids::text[], @statuses::text[], @event_kinds::text[], @event_data::text[], @repeated::boolean)
+
 -- name: list_outbox(wanted_status, wanted_type, wanted_aggregate, wanted_run, after_event, max_rows)
 select * from {schema}.list_outbox(@wanted_status::text, @wanted_type::text, @wanted_aggregate::text, @wanted_run::bigint, @after_event::bigint, @max_rows::integer)
 

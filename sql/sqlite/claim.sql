@@ -3,7 +3,7 @@
 -- entries there is nothing to skip, so the floors of PostgreSQL are not here.
 
 -- name: claimable_queue(queue_id)
-select q.lease_ms, q.max_strikes, w.workflow_id is not null, coalesce(w.is_flow, 0)
+select q.lease_ms, q.max_strikes, w.workflow_id is not null, coalesce(w.is_flow, 0), w.audit
 from pawl_queues q
 left join pawl_workflows w on w.workflow_id = q.queue_id
 where q.queue_id = @queue_id and q.paused = 0;
@@ -34,21 +34,22 @@ select message_id, priority, strikes from pawl_messages
 where queue_id = @queue_id and state <> 'ready' and visible_at <= @now
 order by visible_at limit @max_messages;
 
--- Of a workflow's queue. The last column: the lease ended after a step was recorded under it. That is
--- progress, which the message's row does not know of.
+-- Of a workflow's queue. The fourth column: the lease ended after a step was recorded under it. That is
+-- progress, which the message's row does not know of. The last three: whose lease has ended, if one has.
 -- name: due_runs(queue_id, now, max_messages)
 select message_id, priority, strikes,
        state = 'leased' and exists (
            select 1 from pawl_steps s
            where s.run_id = pawl_messages.message_id and s.delivery = pawl_messages.delivery
              and s.status <> 'RUNNING'
-       )
+       ),
+       state = 'leased', delivery, worker_id
 from pawl_messages
 where queue_id = @queue_id and state <> 'ready' and visible_at <= @now
 order by visible_at limit @max_messages;
 
--- Of a flow's queue. The last two columns are of tasks whose lease has ended: how often they were
--- started, and the limit that the run's trigger gave.
+-- Of a flow's queue. Of tasks whose lease has ended: how often they were started, and the limit that the
+-- run's trigger gave. The last three as in due_runs.
 -- name: due_tasks(queue_id, now, max_messages)
 select m.message_id, m.priority, m.strikes, m.run_id, m.step_index, m.task_index,
        case when m.state = 'leased' then (
@@ -58,7 +59,8 @@ select m.message_id, m.priority, m.strikes, m.run_id, m.step_index, m.task_index
        ) end,
        case when m.state = 'leased' then (
            select r.max_attempts from pawl_runs r where r.run_id = m.run_id
-       ) end
+       ) end,
+       m.state = 'leased', m.delivery, m.worker_id
 from pawl_messages m
 where m.queue_id = @queue_id and m.state <> 'ready' and m.visible_at <= @now
 order by m.visible_at limit @max_messages;

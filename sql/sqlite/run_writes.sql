@@ -71,7 +71,7 @@ insert into pawl_events (run_id, kind, data, worker_id, delivery, at)
 values (@run_id, @kind, @data, @worker_id, @delivery, @now);
 
 -- name: dead_letter(run_id)
-select w.dead_letter_workflow_id, q.name, r.input, d.is_flow
+select w.dead_letter_workflow_id, q.name, r.input, d.is_flow, d.audit
 from pawl_runs r
 join pawl_workflows w on w.workflow_id = r.workflow_id
 join pawl_queues q on q.queue_id = r.workflow_id

@@ -111,7 +111,7 @@ select f.run_id from family f order by f.run_id;
 
 -- What decides over an action.
 -- name: run_state(run_id)
-select r.status, r.deleted_at is not null, r.workflow_id, q.name, w.audit <> 'off', r.priority,
+select r.status, r.deleted_at is not null, r.workflow_id, q.name, w.audit, r.priority,
        coalesce(m.delivery, r.delivery), r.remaining_steps is not null
 from pawl_runs r
 join pawl_queues q on q.queue_id = r.workflow_id

@@ -1,10 +1,16 @@
 -- Workflows: definition, administration, metrics.
 
 -- name: workflow_id(name)
-select w.workflow_id, w.is_flow
+select w.workflow_id, w.is_flow, w.audit
 from pawl_queues q
 join pawl_workflows w on w.workflow_id = q.queue_id
 where q.name = @name;
+
+-- name: dead_letter_chain(workflow_id)
+select w.dead_letter_workflow_id, q.name
+from pawl_workflows w
+join pawl_queues q on q.queue_id = w.workflow_id
+where w.workflow_id = @workflow_id;
 
 -- name: workflow_ids()
 select workflow_id from pawl_workflows;

@@ -5,6 +5,7 @@
 
 #include "model/check.h"
 #include "model/check_run.h"
+#include "model/history.h"
 #include "store/backend.h"
 #include "store/retry.h"
 
@@ -42,6 +43,12 @@ std::vector<RunEvent> Store::events(RunId run) const {
     auto events = retrying(*backend_, [&] { return backend_->events(run); });
     if (events.empty()) (void)get_run(run);  // says that there is no such run
     return events;
+}
+
+std::vector<HistoryEntry> Store::history(RunId run) const {
+    model::RunRows rows{get_run(run), steps(run), {}};
+    if (rows.run.remaining_steps) rows.tasks = tasks(run);
+    return model::merge_history(rows, events(run));
 }
 
 std::vector<RunInfo> Store::lineage(RunId run) const {

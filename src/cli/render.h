@@ -49,6 +49,7 @@ using JsonValue = std::variant<std::string, std::int64_t, bool>;
 [[nodiscard]] std::string to_json(const Task& task);      // as it is handed out
 [[nodiscard]] std::string to_json(const ScheduleInfo& schedule);
 [[nodiscard]] std::string to_json(const RunEvent& event);
+[[nodiscard]] std::string to_json(const HistoryEntry& entry);
 [[nodiscard]] std::string to_json(const OutboxEvent& event);
 [[nodiscard]] std::string to_json(const std::vector<std::string>& texts);
 [[nodiscard]] std::string to_json(const std::vector<MessageId>& ids);

@@ -184,6 +184,20 @@ std::string to_json(const ScheduleInfo& schedule) {
     return with_json(dump(object), "params", schedule.params);
 }
 
+std::string to_json(const HistoryEntry& entry) {
+    const Object object{
+        {"at", rfc3339(entry.at)},
+        {"kind", entry.kind},
+        {"step", or_null(entry.step)},
+        {"task_index", or_null(entry.task_index)},
+        {"attempt", entry.attempt},
+        {"delivery", entry.delivery},
+        {"worker_id", or_null(entry.worker)},
+        {"text", entry.text},
+    };
+    return with_json(dump(object), "data", entry.data);
+}
+
 std::string to_json(const RunEvent& event) {
     const Object object{
         {"id", event.id},

@@ -1,4 +1,4 @@
-// pawl run list | show | steps | count: looks, and changes nothing.
+// pawl run list | show | steps | history | count: looks, and changes nothing.
 #include <fmt/format.h>
 #include <memory>
 
@@ -59,6 +59,14 @@ ExitCode steps(const Context& context, RunId id) {
     return ExitCode::ok;
 }
 
+ExitCode history(const Context& context, RunId id) {
+    const Store store = context.connect();
+    const auto entries = store.history(id);
+    WorkerNames workers(store);
+    context.print(context.json() ? json_array_of(entries) : history_table(entries, workers));
+    return ExitCode::ok;
+}
+
 const Command& add_filter(const Command& command, RunFilter& filter) {
     return command.option("--workflow", filter.workflow, "Of this workflow")
         .option("--status", filter.status, "Only these")
@@ -91,6 +99,10 @@ void add_run_commands(const Command& root) {
         .argument("ID", *id, "The run")
         .examples("  pawl run steps 42 --json")
         .run([id](const Context& context) { return steps(context, *id); });
+    group.add("history", "What became of one run, in the order of time")
+        .argument("ID", *id, "The run")
+        .examples("  pawl run history 42\n  pawl run history 42 --json")
+        .run([id](const Context& context) { return history(context, *id); });
     add_filter(group.add("count", "Count runs by status"), arguments->filter)
         .examples("  pawl run count --workflow zip_files")
         .run([arguments](const Context& context) { return count(context, arguments->filter); });

@@ -195,6 +195,20 @@ std::string event_table(const std::vector<RunEvent>& events, WorkerNames& worker
     return table.text(terminal_width());
 }
 
+std::string history_table(const std::vector<HistoryEntry>& entries, WorkerNames& workers) {
+    Table table({{"AT"}, {"EVENT"}, {"DELIVERY", Align::right}, {"WORKER"}, {"WHAT"}});
+    for (const auto& entry : entries) {
+        table.add(
+            {rfc3339(entry.at),
+             entry.kind,
+             entry.delivery == 0 ? "-" : std::to_string(entry.delivery),
+             workers.of(entry.worker),
+             entry.text}
+        );
+    }
+    return table.text(terminal_width());
+}
+
 std::string lineage_table(const RunInfo& run, const std::vector<RunInfo>& lineage) {
     Table table({{"RUN", Align::right}, {"STATUS"}, {"MADE"}, {"CREATED"}, {""}});
     for (const auto& relative : lineage) {

@@ -17,6 +17,9 @@ namespace pawl::cli {
 /// All that the run row says; what says nothing is left out.
 [[nodiscard]] std::string run_fields(const RunInfo& run, WorkerNames& workers);
 [[nodiscard]] std::string event_table(const std::vector<RunEvent>& events, WorkerNames& workers);
+[[nodiscard]] std::string history_table(
+    const std::vector<HistoryEntry>& entries, WorkerNames& workers
+);
 [[nodiscard]] std::string lineage_table(const RunInfo& run, const std::vector<RunInfo>& lineage);
 /// "2 queued, 0 running, ..."
 [[nodiscard]] std::string in_words(const RunCounts& counts);

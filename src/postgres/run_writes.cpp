@@ -181,6 +181,24 @@ Places with_events(std::span<const Write> writes) {
     return places;
 }
 
+Places audited_checkpoints(std::span<const Write> writes) {
+    Places places;
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+        if (writes[i].kind == store::WriteKind::checkpoint && !writes[i].event.empty())
+            places.push_back(i);
+    }
+    return places;
+}
+
+Params step_event_params(std::span<const Write> writes, const Places& places, Attempt attempt) {
+    const auto of_steps = [&](auto value) { return step_column(writes, places, value); };
+    Params params = lease_params(writes, places, attempt);
+    params.text_array(of_steps([](const StepRecord& s) { return std::string_view(s.id); }));
+    params.text_array(of_steps([](const StepRecord& s) { return to_string(s.status); }));
+    add_events(params, writes, places);
+    return params;
+}
+
 // Without a wake-up: that is sent after the commit.
 Params event_params(std::span<const Write> writes, const Places& places) {
     const auto of_events = [&](auto value) {

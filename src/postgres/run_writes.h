@@ -40,8 +40,13 @@ void order_by_run(std::span<const store::Write> writes, Places& places);
     std::span<const store::Write> writes, const Places& places, store::Attempt attempt, Wake wake
 );
 
-// The checkpoints that have an event with them, and these events.
+// The checkpoints that have an event for the outbox with them, and these events.
 [[nodiscard]] Places with_events(std::span<const store::Write> writes);
 [[nodiscard]] Params event_params(std::span<const store::Write> writes, const Places& places);
+// The same for audit events, which suspensions and ends carry themselves.
+[[nodiscard]] Places audited_checkpoints(std::span<const store::Write> writes);
+[[nodiscard]] Params step_event_params(
+    std::span<const store::Write> writes, const Places& places, store::Attempt attempt
+);
 
 }  // namespace pawl::postgres

@@ -176,7 +176,7 @@ void settle(
     const auto parts = parts_of(writes);
     std::vector<Params> params;
     std::vector<Call> calls;
-    params.reserve(parts.size() + 1);
+    params.reserve(parts.size() + 2);
     for (const Part& part : parts) {
         params.push_back(params_of(*part.call, writes, part.places, attempt, ends.wake));
         calls.push_back({*part.call->statement, params.back()});
@@ -185,6 +185,10 @@ void settle(
     if (const Places events = with_events(writes); !events.empty()) {
         params.push_back(event_params(writes, events));
         calls.push_back({sql::publish_steps, params.back()});
+    }
+    if (const Places audited = audited_checkpoints(writes); !audited.empty()) {
+        params.push_back(step_event_params(writes, audited, attempt));
+        calls.push_back({sql::add_step_events, params.back()});
     }
     const auto answers = connection.run(calls, Access::write);
     for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include "model/check_run.h"
 #include "runtime/run_context.h"
+#include "runtime/run_writes.h"
 #include "store/retry.h"
 
 namespace pawl::runtime {
@@ -56,6 +57,10 @@ void RunContext::wait_for_call(StepRecord record, const NewRun& run) {
     --record.attempt;
     record.status = StepStatus::paused;
     record.pause_message = fmt::format("waits for a run of workflow '{}'", run.workflow);
+    if (audits_all()) {
+        write.event = "suspended";
+        write.event_data = step_event_data(record);
+    }
     write.step = std::move(record);
     suspend(std::move(write));
 }

@@ -263,6 +263,13 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
 
 Write RunContext::checkpoint(StepRecord record) const {
     Write write = store::settle_write(WriteKind::checkpoint, executing_.messages.front().lease());
+    if (record.status == StepStatus::error && audits()) {
+        write.event = "step_failed";
+        write.event_data = record.error.value_or("{}");
+    } else if (record.status == StepStatus::success && audits_all()) {
+        write.event = "step_succeeded";
+        write.event_data = step_event_data(record);
+    }
     write.step = std::move(record);
     return write;
 }

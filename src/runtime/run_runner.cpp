@@ -103,6 +103,15 @@ Write RunRunner::thrown_outside(
             RunStatus::paused, why.delay.value_or(backend_.options().pause_check_interval)
         );
         write.reason = model::storable_text(why.message);
+        // A pause that is checked, and goes on, is no new one.
+        const bool first = executing.messages.front().last_error != write.reason;
+        if (first && context.audits()) {
+            write.event = "paused";
+            write.event_data = model::to_json({"pause", write.reason, {}, 0}).text;
+        } else if (context.audits_all()) {
+            write.event = "suspended";
+            write.event_data = "{}";
+        }
         return write;
     }
     const int attempts = context.failed_attempts();

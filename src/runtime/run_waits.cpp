@@ -3,6 +3,7 @@
 
 #include "model/check.h"
 #include "runtime/run_context.h"
+#include "runtime/run_writes.h"
 
 namespace pawl::runtime {
 
@@ -39,6 +40,9 @@ void RunContext::pause_at(
         write.event = "paused";
         write.event_data =
             model::to_json({"pause", record.pause_message, record.id, record.attempt}).text;
+    } else if (audits_all()) {
+        write.event = "suspended";
+        write.event_data = step_event_data(record);
     }
     write.step = std::move(record);
     suspend(std::move(write));
@@ -73,6 +77,10 @@ void RunContext::sleep_as(Duration delay, std::optional<Timestamp> until) {
     record.status = StepStatus::paused;
     record.wake_at = until;
     record.wake_after_delay = !until;
+    if (audits_all()) {
+        write.event = "suspended";
+        write.event_data = step_event_data(record);
+    }
     write.step = std::move(record);
     suspend(std::move(write));
 }

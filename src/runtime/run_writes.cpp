@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/event_data.h"
 #include "model/run_error.h"
 
 namespace pawl::runtime {
@@ -45,6 +46,10 @@ Write timeout_write(const Executing& executing) {
         executing.workflow->run_timeout->count()
     );
     return failure_write(executing, model::to_json({"timeout", message, {}, 0}));
+}
+
+std::string step_event_data(const store::StepRecord& step) {
+    return model::event_data({.step = step.id, .attempt = step.attempt});
 }
 
 }  // namespace pawl::runtime

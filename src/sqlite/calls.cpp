@@ -4,6 +4,7 @@
 #include <span>
 
 #include "generated/sqlite_sql.h"
+#include "model/event_data.h"
 #include "model/run_error.h"
 #include "sqlite/new_run.h"
 #include "sqlite/run_settler.h"
@@ -75,6 +76,12 @@ void end_step(WriteScope& scope, const Caller& caller, const CallResult& result)
     if (ended == 0 || !run || is_finished(run->status)) return;
     session.execute(sql::wake_message, caller.run, scope.now);
     session.execute(sql::resume_run, caller.run, scope.now);
+    if (error) {
+        add_event(session, *run, "step_failed", *error, scope.now);
+    } else if (run->audit == AuditLevel::all) {
+        const std::string data = model::event_data({.step = caller.step, .attempt = 1});
+        add_event(session, *run, "step_succeeded", data, scope.now);
+    }
     scope.wakeups.add(run->workflow);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generated/sqlite_sql.h"
+#include "sqlite/run_state.h"
 
 namespace pawl::sqlite {
 
@@ -74,8 +75,9 @@ ClaimScope find_claim_scope(
         if (of_flow != (request.work == store::Work::tasks)) continue;
         const Duration own = rows.null(0) ? default_lease : Duration(rows.integer(0));
         const bool of_workflow = rows.flag(2) && !of_flow;
+        const AuditLevel audit = rows.null(4) ? AuditLevel::off : to_audit_level(rows.text(4));
         scope.queues.push_back(
-            {id, request.lease.value_or(own), rows.number(1), of_workflow, of_flow}
+            {id, request.lease.value_or(own), rows.number(1), of_workflow, of_flow, audit}
         );
     }
     // Another queue goes first the next time.

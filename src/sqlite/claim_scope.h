@@ -1,6 +1,7 @@
 // Which queues a claim looks at.
 #pragma once
 
+#include <pawl/workflow.h>
 #include <vector>
 
 #include "sqlite/session.h"
@@ -14,6 +15,7 @@ struct ScopedQueue {
     int max_strikes = 0;
     bool of_workflow = false;  // of a code-first one
     bool of_flow = false;
+    AuditLevel audit = AuditLevel::off;
 };
 
 struct ClaimScope {

@@ -5,7 +5,7 @@
 
 namespace pawl::sqlite {
 
-std::optional<store::ClaimedRun> ClaimedRuns::start(Message& message) {
+std::optional<store::ClaimedRun> ClaimedRuns::start(Message& message, AuditLevel audit) {
     const RunId id(message.id.value());
     store::ClaimedRun run;
     bool starts = false;
@@ -20,6 +20,17 @@ std::optional<store::ClaimedRun> ClaimedRuns::start(Message& message) {
         message.payload.text = rows.text(4);
     }
     if (starts) session_.execute(sql::start_run, id, worker_, now_);
+    if (audit == AuditLevel::all) {
+        session_.execute(
+            sql::add_event,
+            id,
+            std::string_view("started"),
+            std::string_view("{}"),
+            worker_,
+            message.delivery,
+            now_
+        );
+    }
     if (has_steps) load_steps(id, run);
     return run;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <pawl/workflow.h>
 #include <vector>
 
 #include "sqlite/session.h"
@@ -16,7 +17,7 @@ public:
         : session_(session), worker_(worker), now_(now) {}
 
     // Puts the run's input into the message. None for a message that is no run.
-    [[nodiscard]] std::optional<store::ClaimedRun> start(Message& message);
+    [[nodiscard]] std::optional<store::ClaimedRun> start(Message& message, AuditLevel audit);
 
 private:
     void load_steps(RunId id, store::ClaimedRun& run);

@@ -1,6 +1,7 @@
 #include "sqlite/claimed_tasks.h"
 
 #include "generated/sqlite_sql.h"
+#include "model/event_data.h"
 
 namespace pawl::sqlite {
 
@@ -25,6 +26,20 @@ std::optional<store::ClaimedTask> ClaimedTasks::start(const TaskKey& key, Messag
 
     const FlowPlan& plan = scope_.flows.get(session, key.workflow);
     claimed.task = {key.run, plan.slug(key.step), key.task};
+    if (plan.audit == AuditLevel::all) {
+        const std::string data = model::event_data(
+            {.step = claimed.task.step, .task_index = key.task, .attempt = claimed.attempts}
+        );
+        session.execute(
+            sql::add_event,
+            key.run,
+            std::string_view("task_started"),
+            std::string_view(data),
+            worker_,
+            message.delivery,
+            scope_.now
+        );
+    }
     claimed.max_attempts = plan.max_attempts(key.step, max_attempts);
     claimed.timeout = plan.timeout(key.step);
     if (plan.step(key.step).type == StepType::single) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "generated/sqlite_sql.h"
+#include "model/event_data.h"
 #include "sqlite/claimed_runs.h"
 #include "sqlite/claimed_tasks.h"
 
@@ -72,7 +73,9 @@ void Claimer::collect_due_messages(const ScopedQueue& queue) {
     );
     while (rows.next()) {
         const bool progressed = queue.of_workflow && rows.flag(3);
-        const Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, progressed};
+        Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, progressed};
+        if (queue.of_workflow && rows.flag(4))
+            candidate.lost = LostLease{rows.number(5), rows.id<WorkerId>(6)};
         const int strikes = progressed ? 0 : rows.number(2);
         if (strikes >= queue.max_strikes) {
             poison_.push_back({candidate.id, strikes});
@@ -87,13 +90,14 @@ void Claimer::collect_due_tasks(const ScopedQueue& queue) {
     const FlowPlan& plan = write_.flows.get(session_, queue.id);
     Rows rows = session_.query(sql::due_tasks, queue.id, now_, remaining_);
     while (rows.next()) {
-        const Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, false};
+        Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, false};
+        if (rows.flag(8)) candidate.lost = LostLease{rows.number(9), rows.id<WorkerId>(10)};
         const TaskKey key{
             queue.id, rows.id<RunId>(3), rows.number(4), rows.number(5), candidate.id};
         std::optional<int> of_run;
         if (!rows.null(7)) of_run = rows.number(7);
         if (!rows.null(6) && rows.number(6) >= plan.max_attempts(key.step, of_run)) {
-            exhausted_.push_back(key);
+            exhausted_.push_back({key, *candidate.lost, queue.audit});
         } else {
             add_due(candidate, rows.number(2));
         }
@@ -112,8 +116,10 @@ void Claimer::end_hopeless() {
     if (!poison_.empty() || !exhausted_.empty()) claim_.more = true;
     for (const Poison& poison : poison_) settler_.bury_poison(poison.message, poison.strikes);
     TaskSettler tasks(write_);
-    for (const TaskKey& task : exhausted_) {
-        if (session_.query(sql::claimed_message, task.message).next()) tasks.give_up(task);
+    for (const auto& [task, lost, audit] : exhausted_) {
+        if (!session_.query(sql::claimed_message, task.message).next()) continue;
+        if (audit != AuditLevel::off) add_lost_lease(task.run, lost, task_data(task));
+        tasks.give_up(task);
     }
 }
 
@@ -206,8 +212,30 @@ void Claimer::take(const Candidate& candidate) {
         in_microseconds(candidate.queue->lease),
         request_.worker
     );
-    Rows rows = session_.query(sql::claimed_message, candidate.id);
-    if (rows.next()) read(rows);
+    {
+        Rows rows = session_.query(sql::claimed_message, candidate.id);
+        if (!rows.next()) return;
+        read(rows);
+    }
+    if (!candidate.lost || candidate.queue->audit == AuditLevel::off) return;
+    if (candidate.queue->of_flow) {
+        add_lost_lease(tasks_.back().run, *candidate.lost, task_data(tasks_.back()));
+    } else {
+        add_lost_lease(RunId(candidate.id.value()), *candidate.lost, "{}");
+    }
+}
+
+void Claimer::add_lost_lease(RunId run, const LostLease& lost, std::string_view data) {
+    session_.execute(
+        sql::add_event, run, std::string_view("lease_lost"), data, lost.worker, lost.delivery, now_
+    );
+}
+
+std::string Claimer::task_data(const TaskKey& task) {
+    const std::string& slug = write_.flows.get(session_, task.workflow).slug(task.step);
+    Rows rows = session_.query(sql::find_task, task.run, task.step, task.task);
+    const int attempts = rows.next() ? rows.number(1) : 0;
+    return model::event_data({.step = slug, .task_index = task.task, .attempt = attempts});
 }
 
 void Claimer::read(Rows& rows) {
@@ -253,7 +281,8 @@ void Claimer::start_runs() {
     ClaimedRuns runs(session_, request_.worker, now_);
     claim_.runs.resize(claim_.messages.size());
     for (std::size_t i = 0; i < claim_.messages.size(); ++i) {
-        if (is_workflow(claim_.queues[i])) claim_.runs[i] = runs.start(claim_.messages[i]);
+        const ScopedQueue* const queue = find_workflow(claim_.queues[i]);
+        if (queue != nullptr) claim_.runs[i] = runs.start(claim_.messages[i], queue->audit);
     }
 }
 
@@ -272,9 +301,9 @@ void Claimer::start_tasks() {
     }
 }
 
-bool Claimer::is_workflow(QueueId queue) const {
+const ScopedQueue* Claimer::find_workflow(QueueId queue) const {
     const auto found = std::ranges::find(scope_.queues, queue, &ScopedQueue::id);
-    return found != scope_.queues.end() && found->of_workflow;
+    return found != scope_.queues.end() && found->of_workflow ? &*found : nullptr;
 }
 
 std::optional<Timestamp> find_next_due(

@@ -16,11 +16,22 @@ public:
     [[nodiscard]] store::Claim claim();
 
 private:
+    // A hand-out that ended without a report.
+    struct LostLease {
+        int delivery = 0;
+        WorkerId worker;
+    };
     struct Candidate {
         MessageId id;
         int priority = 0;
         const ScopedQueue* queue = nullptr;
         bool progressed = false;  // since its last hand-out
+        std::optional<LostLease> lost = {};
+    };
+    struct Exhausted {
+        TaskKey task;
+        LostLease lost;
+        AuditLevel audit = AuditLevel::off;
     };
 
     void collect_due();
@@ -43,7 +54,10 @@ private:
     void sort_by_priority();
     void start_runs();
     void start_tasks();
-    [[nodiscard]] bool is_workflow(QueueId queue) const;
+    void add_lost_lease(RunId run, const LostLease& lost, std::string_view data);
+    [[nodiscard]] std::string task_data(const TaskKey& task);
+    // None of a plain queue.
+    [[nodiscard]] const ScopedQueue* find_workflow(QueueId queue) const;
 
     struct Poison {
         MessageId message;
@@ -60,7 +74,7 @@ private:
     std::vector<Candidate> due_;
     std::optional<Candidate> suspect_;
     std::vector<Poison> poison_;
-    std::vector<TaskKey> exhausted_;
+    std::vector<Exhausted> exhausted_;
     store::Claim claim_;
     std::vector<TaskKey> tasks_;  // with Work::tasks as many as messages
 };

@@ -331,6 +331,7 @@ void FlowEngine::fail_step(int step, const model::RunError& error) {
         std::string_view(json.text),
         now_
     );
+    add_event("step_failed", json.text);
     fail(error, "run_failed");
 }
 
@@ -360,18 +361,19 @@ void FlowEngine::succeed() {
 
 void FlowEngine::fail(const model::RunError& error, std::string_view event) {
     const Json json = model::to_json(error);
-    close(RunStatus::error, json.text);
+    // What pawl itself ended it for is an alert.
+    close(RunStatus::error, json.text, event == "run_failed" ? std::string_view() : event);
     add_event(event, json.text);
     insert_dead_letter_run(scope_, run_.id, json.text);
 }
 
 void FlowEngine::cancel(const std::string& reason) {
     const Json json = model::to_json({"cancelled", reason, {}, 0});
-    close(RunStatus::cancelled, json.text);
+    close(RunStatus::cancelled, json.text, {});
     add_event("cancelled", json.text);
 }
 
-void FlowEngine::close(RunStatus status, std::string_view error) {
+void FlowEngine::close(RunStatus status, std::string_view error, std::string_view alert) {
     session_.execute(sql::delete_open_messages, run_.id, 0, last_step);
     session_.execute(
         sql::close_open_tasks, run_.id, 0, last_step, to_string(TaskStatus::cancelled), now_
@@ -383,7 +385,7 @@ void FlowEngine::close(RunStatus status, std::string_view error) {
     run_.status = status;
     scope_.wakeups.cancelled.push_back(run_.id);
     scope_.ended.push_back(run_.id);
-    RunPublisher(session_, now_, scope_.wakeups).ended(run_.id);
+    RunPublisher(session_, now_, scope_.wakeups).ended(run_.id, alert);
 }
 
 void FlowEngine::add_event(std::string_view kind, std::string_view data) {

@@ -71,7 +71,7 @@ private:
     void skip_dependents(int step);
     void fail_step(int step, const model::RunError& error);
     void succeed();
-    void close(RunStatus status, std::string_view error);
+    void close(RunStatus status, std::string_view error, std::string_view alert);
     void add_event(std::string_view kind, std::string_view data);
     [[nodiscard]] std::string run_input();
 

@@ -4,6 +4,7 @@
 
 #include "generated/sqlite_sql.h"
 #include "model/names.h"
+#include "sqlite/run_state.h"
 
 namespace pawl::sqlite {
 
@@ -20,8 +21,7 @@ std::size_t read_head(const Rows& rows, FlowPlan& plan) {
     plan.shape.options.max_attempts = rows.number(1);
     plan.shape.options.base_delay = Duration(rows.integer(2));
     plan.shape.options.timeout = Duration(rows.integer(3));  // null is 0: none
-    plan.audit =
-        model::value_of(model::audit_levels, rows.text(4)).value_or(AuditLevel::exceptions);
+    plan.audit = to_audit_level(rows.text(4));
     return static_cast<std::size_t>(rows.integer(5));
 }
 

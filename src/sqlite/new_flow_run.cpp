@@ -98,6 +98,7 @@ RunId insert_flow_run(
         scope.now,
         input
     );
+    add_triggered(session, run.id, plan.audit, scope.now);
     session.execute(sql::insert_run_steps, run.id, workflow, scope.now);
     FlowEngine(scope, run).start(options.at.value_or(scope.now + options.delay));
     return run.id;
@@ -115,6 +116,7 @@ RunId copy_flow_run(
     session.execute(
         sql::copy_flow_run, run, origin.run, forked_at, std::ranges::count(taken, false), scope.now
     );
+    add_triggered(session, run, origin.audit, scope.now);
     session.execute(sql::copy_tags, run, origin.run);
     const auto ready = copy_steps(session, {run, origin.run, plan, taken});
     FlowEngine(scope, *find_flow_run(session, run)).start_steps(cascading, ready);

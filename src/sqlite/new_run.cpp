@@ -5,6 +5,7 @@
 
 #include "generated/sqlite_sql.h"
 #include "sqlite/new_flow_run.h"
+#include "sqlite/run_state.h"
 
 namespace pawl::sqlite {
 
@@ -36,15 +37,18 @@ RunId insert_run_message(
 }
 
 RunId insert_code_first_run(
-    WriteScope& scope, QueueId workflow, std::string_view input, const TriggerOptions& options
+    WriteScope& scope,
+    const FoundWorkflow& workflow,
+    std::string_view input,
+    const TriggerOptions& options
 ) {
     Session& session = scope.session;
     const Timestamp at = options.at.value_or(scope.now + options.delay);
-    const RunId run = insert_run_message(session, workflow, options.priority, at, scope.now);
+    const RunId run = insert_run_message(session, workflow.id, options.priority, at, scope.now);
     session.execute(
         sql::insert_run,
         run,
-        workflow,
+        workflow.id,
         options.priority,
         options.max_attempts,
         options.parent,
@@ -52,6 +56,7 @@ RunId insert_code_first_run(
         scope.now,
         input
     );
+    add_triggered(session, run, workflow.audit, scope.now);
     return run;
 }
 
@@ -64,7 +69,7 @@ Triggered insert_run(
     if (const RunId earlier = run_of_key(scope.session, workflow.id, options.idempotency_key))
         return {earlier, false};
     const RunId run = workflow.is_flow ? insert_flow_run(scope, workflow.id, input, options)
-                                       : insert_code_first_run(scope, workflow.id, input, options);
+                                       : insert_code_first_run(scope, workflow, input, options);
     for (const std::string& tag : options.tags)
         scope.session.execute(sql::insert_tag, std::string_view(tag), run);
     return {run, true};
@@ -88,15 +93,12 @@ std::vector<Triggered> insert_runs(WriteScope& scope, std::span<const NewRun> ru
 }
 
 void insert_dead_letter_run(WriteScope& scope, RunId failed, std::string_view error) {
-    // A flow's may fail on the spot. It gets none of its own then: two flows that are each other's
-    // would go on for ever, here and now.
-    if (scope.makes_dead_letter) return;
     FoundWorkflow workflow;
     std::string input;
     {
         Rows rows = scope.session.query(sql::dead_letter, failed);
         if (!rows.next()) return;
-        workflow = {rows.id<QueueId>(0), rows.flag(3)};
+        workflow = {rows.id<QueueId>(0), rows.flag(3), to_audit_level(rows.text(4))};
         input = fmt::format(
             R"({{"run_id":{},"workflow":"{}","input":{},"error":{}}})",
             failed.value(),
@@ -108,10 +110,8 @@ void insert_dead_letter_run(WriteScope& scope, RunId failed, std::string_view er
     TriggerOptions options;
     options.idempotency_key = fmt::format("dead_letter:{}", failed.value());
     options.parent = failed;
-    scope.makes_dead_letter = true;
-    const bool created = insert_run(scope, workflow, input, options).created;
-    scope.makes_dead_letter = false;
-    if (created) scope.wakeups.add(workflow.id);
+    // A flow's may fail on the spot, and comes here again: chains of dead letter workflows end.
+    if (insert_run(scope, workflow, input, options).created) scope.wakeups.add(workflow.id);
 }
 
 RunId copy_run(WriteScope& scope, const CopiedRun& origin, const std::optional<ForkPoint>& fork) {
@@ -125,6 +125,7 @@ RunId copy_run(WriteScope& scope, const CopiedRun& origin, const std::optional<F
         before_position = fork->position;
     }
     session.execute(sql::copy_run, run, origin.run, forked_at, scope.now);
+    add_triggered(session, run, origin.audit, scope.now);
     session.execute(sql::copy_tags, run, origin.run);
     session.execute(sql::copy_steps, run, origin.run, before_position);
     return run;
@@ -132,7 +133,7 @@ RunId copy_run(WriteScope& scope, const CopiedRun& origin, const std::optional<F
 
 FoundWorkflow require_workflow(Session& session, const std::string& name) {
     Rows rows = session.query(sql::workflow_id, std::string_view(name));
-    if (rows.next()) return {rows.id<QueueId>(0), rows.flag(1)};
+    if (rows.next()) return {rows.id<QueueId>(0), rows.flag(1), to_audit_level(rows.text(2))};
     throw Error(
         ErrorCode::workflow_not_found,
         fmt::format("workflow '{}' does not exist: create it first", name)

@@ -29,6 +29,7 @@ struct CopiedRun {
     RunId run;
     QueueId workflow;
     int priority = 0;
+    AuditLevel audit = AuditLevel::exceptions;
 };
 [[nodiscard]] RunId copy_run(
     WriteScope& scope, const CopiedRun& origin, const std::optional<ForkPoint>& fork
@@ -37,6 +38,7 @@ struct CopiedRun {
 struct FoundWorkflow {
     QueueId id;
     bool is_flow = false;
+    AuditLevel audit = AuditLevel::exceptions;
 };
 // Throws workflow_not_found.
 [[nodiscard]] FoundWorkflow require_workflow(Session& session, const std::string& name);

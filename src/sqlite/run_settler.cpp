@@ -35,6 +35,7 @@ Held RunSettler::checkpoint(const Write& write) {
     if (!holder) return Held::no;
     const bool recorded = record(write, *write.step, holder->worker);
     if (recorded && write.publish) publisher_.publish(*write.publish);
+    if (recorded) add_event(write, holder->worker);
     return Held::yes;
 }
 

@@ -16,7 +16,7 @@ std::optional<RunState> find_run_state(Session& session, RunId run) {
     state.deleted = rows.flag(1);
     state.workflow = rows.id<QueueId>(2);
     state.workflow_name = rows.text(3);
-    state.audited = rows.flag(4);
+    state.audit = to_audit_level(rows.text(4));
     state.priority = rows.number(5);
     state.delivery = rows.number(6);
     state.is_flow = rows.flag(7);
@@ -56,8 +56,25 @@ void add_event(
     std::string_view data,
     Timestamp now
 ) {
-    if (!run.audited) return;
+    if (run.audit == AuditLevel::off) return;
     session.execute(sql::add_event, run.id, kind, data, std::nullopt, run.delivery, now);
+}
+
+void add_triggered(Session& session, RunId run, AuditLevel audit, Timestamp now) {
+    if (audit != AuditLevel::all) return;
+    session.execute(
+        sql::add_event,
+        run,
+        std::string_view("triggered"),
+        std::string_view("{}"),
+        std::nullopt,
+        0,
+        now
+    );
+}
+
+AuditLevel to_audit_level(std::string_view name) {
+    return model::value_of(model::audit_levels, name).value_or(AuditLevel::exceptions);
 }
 
 RunStatus to_run_status(std::string_view name) {

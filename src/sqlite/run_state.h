@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pawl/run.h>
+#include <pawl/workflow.h>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,7 @@ struct RunState {
     bool deleted = false;
     QueueId workflow;
     std::string workflow_name;
-    bool audited = true;
+    AuditLevel audit = AuditLevel::exceptions;
     int priority = 0;
     int delivery = 0;
     bool is_flow = false;
@@ -27,7 +28,7 @@ struct RunState {
 // Throws run_finished too.
 [[nodiscard]] RunState require_live_run(Session& session, RunId run);
 
-// `data` is JSON text.
+// Nothing where the workflow keeps no events. `data` is JSON text.
 void add_event(
     Session& session,
     const RunState& run,
@@ -36,6 +37,10 @@ void add_event(
     Timestamp now
 );
 
+// Of a run that was made just now, where its workflow keeps all events.
+void add_triggered(Session& session, RunId run, AuditLevel audit, Timestamp now);
+
+[[nodiscard]] AuditLevel to_audit_level(std::string_view name);
 [[nodiscard]] RunStatus to_run_status(std::string_view name);
 [[nodiscard]] StepStatus to_step_status(std::string_view name);
 

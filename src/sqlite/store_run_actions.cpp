@@ -71,7 +71,7 @@ void resume_step(
 }
 
 RunId copy(WriteScope& scope, const RunState& run, const std::optional<ForkPoint>& fork) {
-    const CopiedRun origin{run.id, run.workflow, run.priority};
+    const CopiedRun origin{run.id, run.workflow, run.priority, run.audit};
     scope.wakeups.add(run.workflow);
     return run.is_flow ? copy_flow_run(scope, origin, fork) : copy_run(scope, origin, fork);
 }

@@ -32,6 +32,29 @@ void refuse_other_queue(Session& session, const std::string& name, const Workflo
     );
 }
 
+// A failed run of a dead letter workflow is handed on by that one's own: a chain that leads back
+// would never end.
+void refuse_dead_letter_cycle(Session& session, const std::string& name, QueueId forward_to) {
+    std::string chain = name;
+    for (QueueId next = forward_to; next;) {
+        Rows rows = session.query(sql::dead_letter_chain, next);
+        if (!rows.next()) return;
+        chain.append(" -> ").append(rows.text(1));
+        if (rows.text(1) == name) {
+            throw Error(
+                ErrorCode::invalid_argument,
+                fmt::format(
+                    "workflow '{}': its dead letter workflow leads back to it ({}): end the chain "
+                    "of dead letter workflows somewhere",
+                    name,
+                    chain
+                )
+            );
+        }
+        next = rows.id<QueueId>(0);
+    }
+}
+
 QueueId find_dead_letter_workflow(
     Session& session, const std::string& name, const WorkflowOptions& options
 ) {
@@ -42,7 +65,9 @@ QueueId find_dead_letter_workflow(
             fmt::format("workflow '{}' cannot be its own dead letter workflow", name)
         );
     }
-    return require_workflow(session, *options.dead_letter_workflow).id;
+    const QueueId id = require_workflow(session, *options.dead_letter_workflow).id;
+    refuse_dead_letter_cycle(session, name, id);
+    return id;
 }
 
 // No archive: the run is the record. No limit of attempts: the run's own count.

@@ -1,10 +1,10 @@
 #include "sqlite/task_settler.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "generated/sqlite_sql.h"
+#include "model/event_data.h"
 #include "model/flow.h"
 #include "model/names.h"
 #include "sqlite/calls.h"
@@ -202,6 +202,9 @@ TaskOutcome TaskSettler::fail(const TaskRef& ref, const std::string& error, int 
 void TaskSettler::succeed(const TaskKey& key, std::string_view output) {
     session_.execute(sql::delete_message, key.message);
     session_.execute(sql::succeed_task, key.run, key.step, key.task, output, scope_.now);
+    const FlowPlan& plan = scope_.flows.get(session_, key.workflow);
+    if (plan.audit == AuditLevel::all)
+        add_event(plan, key, read_start(key), {"task_succeeded", std::nullopt});
     if (is_map(key)) {
         ++scope_.map_progress[{key.run, key.step}];
     } else {
@@ -263,12 +266,12 @@ void TaskSettler::add_event(
     const FlowPlan& plan, const TaskKey& key, const Start& start, const Event& event
 ) {
     if (plan.audit == AuditLevel::off) return;
-    nlohmann::ordered_json data;
-    data["step"] = plan.slug(key.step);
-    data["task_index"] = key.task;
-    data["attempt"] = start.attempts;
-    data["error"] = event.words;
-    const std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string text = model::event_data(
+        {.step = plan.slug(key.step),
+         .task_index = key.task,
+         .attempt = start.attempts,
+         .error = event.words}
+    );
     session_.execute(
         sql::add_event,
         key.run,

@@ -90,7 +90,7 @@ private:
     );
     struct Event {
         std::string_view kind;
-        std::string_view words;
+        std::optional<std::string_view> words;  // what went wrong
     };
     void add_event(
         const FlowPlan& plan, const TaskKey& key, const Start& start, const Event& event

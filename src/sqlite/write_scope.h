@@ -24,9 +24,8 @@ struct WriteScope {
     FlowPlans& flows;
     Wakeups wakeups;                                    // for after the commit
     std::map<std::pair<RunId, int>, int> map_progress;  // tasks done of a step: see settle_maps()
-    std::vector<RunId> ended;        // whose callers have not been told: see calls.h
-    std::optional<bool> has_calls;   // once somebody has looked
-    bool makes_dead_letter = false;  // a run for a failed one is being started
+    std::vector<RunId> ended;       // whose callers have not been told: see calls.h
+    std::optional<bool> has_calls;  // once somebody has looked
 };
 
 }  // namespace pawl::sqlite

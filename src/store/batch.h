@@ -134,7 +134,7 @@ struct Write {
     int attempts = 0;                // suspend: the run's failures without progress, from now on
     std::string output;              // finish, SUCCESS: JSON text
     std::string error;               // finish, ERROR: JSON text
-    std::string event;               // suspend, finish: kind of an event to record with it, or ""
+    std::string event;               // kind of an event to record with it, or ""
     std::string event_data;          // JSON text
     // suspend: the run to be made, whose end gives `step` its result (ctx.call). It is made once,
     // whatever is repeated: its idempotency key is set. delegate_task: the same for the task.

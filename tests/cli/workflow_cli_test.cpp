@@ -141,6 +141,33 @@ TEST_F(WorkflowCliTest, a_run_is_triggered_worked_and_shown) {
     EXPECT_TRUE(contains(pawl({"run", "steps", id}).out, "greeting"));
 }
 
+TEST_F(WorkflowCliTest, the_history_of_a_run_is_told_in_order) {
+    const auto bad = finished_run({"break"});
+    const json told = pawl_json({"run", "history", bad});
+    std::vector<std::string> kinds;
+    for (const json& entry : told) kinds.push_back(entry["kind"]);
+    EXPECT_EQ(
+        kinds,
+        (std::vector<std::string>{
+            "triggered",
+            "started",
+            "step_started",
+            "step_succeeded",
+            "step_started",
+            "step_failed",
+            "run_failed"})
+    );
+    EXPECT_EQ(told[3]["step"], "fine");
+    EXPECT_EQ(told[3]["data"], 1);
+    EXPECT_EQ(told[3]["delivery"], 1);
+    EXPECT_EQ(told[5]["text"], "step 'broken' failed in attempt 1: no such file (permanent)");
+    EXPECT_TRUE(told[0]["worker_id"].is_null());
+    const auto text = pawl({"run", "history", bad}).out;
+    EXPECT_TRUE(contains(text, "EVENT"));
+    EXPECT_TRUE(contains(text, "greeter"));
+    EXPECT_TRUE(contains(text, "failed: no such file (permanent)"));
+}
+
 TEST_F(WorkflowCliTest, the_options_of_a_trigger_arrive) {
     const auto parent = trigger({"greet"});
     const auto id = trigger(
@@ -330,6 +357,7 @@ TEST_F(WorkflowCliTest, an_unknown_run_is_not_found_by_any_command) {
     for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
              {"run", "show", "99"},
              {"run", "steps", "99"},
+             {"run", "history", "99"},
              {"run", "wait", "99"},
              {"run", "resume", "99", "step"},
              {"run", "cancel", "99", "--reason", "x"},

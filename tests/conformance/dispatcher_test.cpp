@@ -94,6 +94,19 @@ TEST_P(DispatcherTest, the_backoff_doubles_up_to_its_cap) {
     }
 }
 
+TEST_P(DispatcherTest, failed_events_do_not_all_come_back_at_once) {
+    const Recorder recorder;
+    for (int i = 0; i < 20; ++i) {
+        publish("a" + std::to_string(i), 1);
+        recorder.answer("a" + std::to_string(i) + "-1", try_again());
+    }
+    dispatch(recorder, {.backoff_base = 60s, .backoff_cap = 60s});
+    std::set<Timestamp> times;
+    for (int i = 0; i < 20; ++i)
+        times.insert(event("a" + std::to_string(i) + "-1").visible_at.value());
+    EXPECT_GT(times.size(), 10U) << "jitter";
+}
+
 TEST_P(DispatcherTest, the_sinks_own_delay_is_obeyed) {
     publish("a", 1);
     const Recorder recorder;

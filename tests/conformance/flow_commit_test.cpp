@@ -199,7 +199,7 @@ TEST_P(FlowCommitTest, a_repeated_failure_is_done) {
     EXPECT_EQ(commit(fail_write(second, "the last")), WriteStatus::done);
     EXPECT_EQ(commit(fail_write(second, "the last"), Attempt::repeated), WriteStatus::done);
     EXPECT_EQ(status(run), RunStatus::error);
-    EXPECT_EQ(event_kinds(run), "task_retry,run_failed");
+    EXPECT_EQ(event_kinds(run), "task_retry,step_failed,run_failed");
 }
 
 TEST_P(FlowCommitTest, a_repeated_report_of_a_run_that_ended_with_it_is_done) {
@@ -305,7 +305,7 @@ TEST_P(FlowCommitTest, a_batch_that_fails_a_run_cancels_the_rest_of_it) {
     EXPECT_EQ(task(run, "a").status, TaskStatus::error);
     EXPECT_EQ(task(run, "c").status, TaskStatus::cancelled);
     EXPECT_EQ(count("messages"), 0);
-    EXPECT_EQ(event_kinds(run), "run_failed");
+    EXPECT_EQ(event_kinds(run), "step_failed,run_failed");
 }
 
 TEST_P(FlowCommitTest, a_map_whose_end_fails_the_run_leaves_nothing_half_done_in_its_batch) {
@@ -329,7 +329,7 @@ TEST_P(FlowCommitTest, a_map_whose_end_fails_the_run_leaves_nothing_half_done_in
              side_fails ? fail_write(held[1]) : complete_write(held[1], "2")}
         );
         EXPECT_EQ(status(run), RunStatus::error);
-        EXPECT_EQ(event_kinds(run), "run_failed") << "once";
+        EXPECT_EQ(event_kinds(run), "step_failed,run_failed") << "once";
         int left = 0;
         int blamed = 0;
         for (const StepInfo& seen : store().steps(run)) {

@@ -65,6 +65,38 @@ TEST_P(FlowOperationsTest, ends_are_published) {
     EXPECT_EQ(published(ended), "run.cancelled");
 }
 
+TEST_P(FlowOperationsTest, a_flow_without_handlers_and_its_dead_letter_are_alerts) {
+    store().create_workflow("rescue");
+    flow("flow").step("a").create(store());
+    store().create_workflow(
+        "flow", {.dead_letter_workflow = "rescue", .publish = PublishLevel::alerts}
+    );
+    const RunId run = start_flow();
+    const std::vector<std::string> prefixes{"fl"};
+    EXPECT_EQ(store().backend()->fail_unhandled(prefixes), std::vector<RunId>{run});
+    EXPECT_EQ(published(run), "run.no_handler_registered, run.dead_lettered");
+    EXPECT_EQ(event_kinds(run), "no_handler_registered");
+}
+
+TEST_P(FlowOperationsTest, a_chain_of_dead_letter_flows_that_fail_on_the_spot_ends) {
+    for (const char* name : {"third", "second", "flow"}) {
+        flow(name)
+            .step(
+                "a",
+                {},
+                {.required_input_pattern = Json{R"({"never":1})"}, .when_unmet = WhenUnmet::fail}
+            )
+            .create(store());
+    }
+    store().create_workflow("second", {.dead_letter_workflow = "third"});
+    store().create_workflow("flow", {.dead_letter_workflow = "second"});
+    const RunId run = start_flow();
+    EXPECT_EQ(status(run), RunStatus::error);
+    EXPECT_EQ(store().count_runs({.workflow = "second"}).error, 1);
+    EXPECT_EQ(store().count_runs({.workflow = "third"}).error, 1);
+    EXPECT_EQ(count("runs"), 3);
+}
+
 TEST_P(FlowOperationsTest, a_schedule_starts_a_flow) {
     flow("flow").step("a").create(store());
     store().schedule("s", "flow", "@hourly", Json{"7"});

@@ -92,7 +92,7 @@ TEST_P(FlowRetryTest, each_retry_is_an_event_with_its_error) {
     EXPECT_EQ(event_kinds(run), "task_retry,task_retry") << "errors of earlier attempts stay";
     advance(1h);
     fail(poll_step("a"), "third");
-    EXPECT_EQ(event_kinds(run), "task_retry,task_retry,run_failed");
+    EXPECT_EQ(event_kinds(run), "task_retry,task_retry,step_failed,run_failed");
     EXPECT_TRUE(contains(store().events(run).at(1).data.text, "second"));
 }
 

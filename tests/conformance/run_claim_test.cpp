@@ -227,7 +227,7 @@ TEST_P(RunClaimTest, a_run_handed_out_too_often_without_a_report_ends_as_poison)
     EXPECT_FALSE(seen.visible_at);
     EXPECT_EQ(step(run, "done").status, StepStatus::success);
     EXPECT_EQ(step(run, "open").status, StepStatus::cancelled);
-    EXPECT_EQ(event_kinds(run), "poison");
+    EXPECT_EQ(event_kinds(run), "lease_lost,lease_lost,poison");
     EXPECT_FALSE(message_of(run));
     const auto letters = store().runs({.workflow = "graves"});
     ASSERT_EQ(letters.size(), 1U);

@@ -214,6 +214,54 @@ TEST_P(ScheduleFireTest, summer_time_moves_the_run_and_no_day_is_lost) {
     EXPECT_EQ(runs().size(), 3U);
 }
 
+TEST_P(ScheduleFireTest, a_repeated_or_skipped_local_time_makes_one_run_in_every_zone) {
+    struct Case {
+        const char* zone;
+        const char* cron;
+        const char* from;
+        const char* times;
+    };
+    const Case cases[] = {
+        {"America/New_York",
+         "30 1 * * *",
+         "2026-10-31 00:00",
+         "2026-10-31 05:30; 2026-11-01 05:30; 2026-11-02 06:30; "},
+        {"Europe/London",
+         "15 1 * * *",
+         "2026-03-28 00:00",
+         "2026-03-28 01:15; 2026-03-29 01:00; 2026-03-30 00:15; "},
+        {"Europe/London",
+         "15 1 * * *",
+         "2026-10-24 00:00",
+         "2026-10-24 00:15; 2026-10-25 00:15; 2026-10-26 01:15; "},
+        {"Asia/Kolkata",
+         "30 2 * * *",
+         "2026-03-28 00:00",
+         "2026-03-28 21:00; 2026-03-29 21:00; 2026-03-30 21:00; "},
+        {"Asia/Kolkata",
+         "30 2 * * *",
+         "2026-10-24 00:00",
+         "2026-10-24 21:00; 2026-10-25 21:00; 2026-10-26 21:00; "},
+    };
+    for (const auto& [zone, cron, from, expected] : cases) {
+        set(from);
+        store().delete_workflow("job");
+        store().create_workflow("job");
+        make(cron, {.time_zone = zone});
+        std::string times;
+        for (int day = 0; day < 3; ++day) {
+            testing::set_clock(store(), *get().next_fire_at);
+            look();
+            advance(1h);  // through the hour that comes twice
+            look();
+            times += text_of(*get().last_fire_at) + "; ";
+        }
+        EXPECT_EQ(times, expected) << zone;
+        EXPECT_EQ(runs().size(), 3U) << zone;
+        for (const RunInfo& run : runs()) store().cancel(run.id, "over");
+    }
+}
+
 TEST_P(ScheduleFireTest, a_year_of_a_daily_schedule_makes_a_run_a_day) {
     make("30 2 * * *", {.time_zone = "Europe/London", .catch_up = CatchUp::all});
     runtime::Scheduler scheduler(*store().backend());

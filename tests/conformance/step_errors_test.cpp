@@ -61,7 +61,7 @@ TEST_P(StepErrorsTest, a_transient_error_is_retried_after_the_backoff_without_bl
     EXPECT_EQ(error.step, "a");
     EXPECT_EQ(error.attempt, 4);
     EXPECT_EQ(step(run, "a").status, StepStatus::error);
-    EXPECT_EQ(event_kinds(run), "step_retry,step_retry,step_retry,run_failed");
+    EXPECT_EQ(event_kinds(run), "step_retry,step_retry,step_retry,step_failed,run_failed");
 }
 
 TEST_P(StepErrorsTest, the_default_is_three_executions) {

@@ -54,7 +54,7 @@ TEST_P(StepsTest, a_run_goes_through_its_steps_and_returns) {
     EXPECT_EQ(first.attempt, 1);
     EXPECT_EQ(first.delivery, 1);
     EXPECT_EQ(first.worker, made.id());
-    EXPECT_EQ(event_kinds(run), "run_succeeded");
+    EXPECT_EQ(event_kinds(run), "triggered,started,step_succeeded,step_succeeded,run_succeeded");
 }
 
 TEST_P(StepsTest, successes_leave_no_event_by_default) {

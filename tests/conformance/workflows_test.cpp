@@ -1,4 +1,7 @@
 // Definitions of workflows: made, changed, guarded, deleted.
+#include <atomic>
+#include <thread>
+
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -65,6 +68,59 @@ TEST_P(WorkflowsTest, zero_and_the_empty_name_go_back_to_none) {
         make_workflow("job", {.run_timeout = 0s, .dead_letter_workflow = ""});
     EXPECT_FALSE(changed.run_timeout);
     EXPECT_EQ(changed.dead_letter_workflow, "");
+}
+
+TEST_P(WorkflowsTest, dead_letter_workflows_that_lead_back_are_refused) {
+    for (const char* name : {"c", "b", "a"}) make_workflow(name);
+    make_workflow("a", {.dead_letter_workflow = "b"});
+    make_workflow("b", {.dead_letter_workflow = "c"});
+    for (const char* back : {"a", "b"}) {
+        const Error error = error_of([&] { make_workflow("c", {.dead_letter_workflow = back}); });
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+        EXPECT_TRUE(contains(error.what(), "leads back to it (c -> ")) << error.what();
+    }
+    EXPECT_EQ(store().workflow("c").dead_letter_workflow, "") << "nothing is changed";
+    make_workflow("b", {.dead_letter_workflow = ""});
+    make_workflow("c", {.dead_letter_workflow = "a"});
+    EXPECT_EQ(store().workflow("c").dead_letter_workflow, "a") << "the chain ends at b";
+}
+
+TEST_P(WorkflowsTest, two_that_name_each_other_at_the_same_time_do_not_both_get_through) {
+    make_workflow("a");
+    make_workflow("b");
+    for (int round = 0; round < 20; ++round) {
+        make_workflow("a", {.dead_letter_workflow = ""});
+        make_workflow("b", {.dead_letter_workflow = ""});
+        std::atomic<int> made = 0;
+        {
+            const auto name = [&](const std::string& one, const std::string& other) {
+                return [&made, one, other, mine = open()] {
+                    try {
+                        mine.create_workflow(one, {.dead_letter_workflow = other});
+                        ++made;
+                    } catch (const Error&) {
+                    }
+                };
+            };
+            const std::jthread first(name("a", "b"));
+            const std::jthread second(name("b", "a"));
+        }
+        EXPECT_EQ(made, 1);
+    }
+}
+
+TEST_P(WorkflowsTest, a_failed_dead_letter_goes_to_the_next_of_the_chain_and_there_it_ends) {
+    for (const char* name : {"last", "next", "job"}) make_workflow(name);
+    make_workflow("next", {.dead_letter_workflow = "last"});
+    make_workflow("job", {.dead_letter_workflow = "next"});
+    for (const char* name : {"job", "next", "last"}) {
+        const Held held = std::string(name) == "job" ? trigger_and_claim() : claim_one(name);
+        EXPECT_EQ(commit(failure(held.lease())), WriteStatus::done);
+    }
+    for (const char* name : {"job", "next", "last"}) {
+        EXPECT_EQ(store().count_runs({.workflow = name}).error, 1) << name;
+        EXPECT_EQ(store().count_runs({.workflow = name}).queued, 0) << name;
+    }
 }
 
 TEST_P(WorkflowsTest, the_dead_letter_workflow_must_exist_and_be_another) {

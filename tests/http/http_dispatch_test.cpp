@@ -2,6 +2,7 @@
 #include <pawl/json.h>
 
 #include "http/http_server.h"
+#include "http/raw_server.h"
 #include "support/outbox_test.h"
 
 namespace pawl::test {
@@ -48,6 +49,31 @@ TEST_P(HttpDispatchTest, a_429_is_tried_again_when_the_server_says) {
     advance(1s);
     EXPECT_EQ(dispatch(), 1);
     EXPECT_EQ(server_.requests().size(), 2U);
+}
+
+TEST_P(HttpDispatchTest, a_server_that_hangs_holds_nothing_back_but_its_aggregate) {
+    publish("a", 1);
+    server_.hang();
+    EXPECT_EQ(dispatcher(store(), http_sink(server_.url(), {.timeout = 100ms})).dispatch_once(), 0);
+    EXPECT_EQ(event("a-1").status, OutboxStatus::pending);
+    EXPECT_EQ(event("a-1").last_error, "no answer within 100 ms");
+    server_.answer(200);
+    server_.let_go();
+    advance(10s);
+    EXPECT_EQ(dispatch(), 1);
+    const auto sent = server_.requests();
+    ASSERT_EQ(sent.size(), 2U) << "at least once: the first may have arrived";
+    EXPECT_EQ(nlohmann::json::parse(sent[0].body)["id"], nlohmann::json::parse(sent[1].body)["id"]);
+}
+
+TEST_P(HttpDispatchTest, a_server_that_hangs_up_is_tried_again) {
+    const RawServer rude(RawServer::Manners::hangs_up);
+    publish("a", 1);
+    EXPECT_EQ(dispatcher(store(), http_sink(rude.url())).dispatch_once(), 0);
+    EXPECT_EQ(event("a-1").status, OutboxStatus::pending);
+    EXPECT_TRUE(contains(event("a-1").last_error, "the connection was lost"));
+    advance(10s);
+    EXPECT_EQ(dispatch(), 1);
 }
 
 TEST_P(HttpDispatchTest, a_500_is_tried_again_and_a_400_parks) {

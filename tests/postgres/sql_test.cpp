@@ -171,25 +171,50 @@ TEST_P(SqlRunTest, a_history_tells_everything_in_order) {
     EXPECT_EQ(
         history(held.id()),
         (std::vector<Row>{
-            {"created", "", "QUEUED"},
+            {"triggered", "", "QUEUED"},
             {"started", "", "RUNNING"},
             {"step_started", "price", "RUNNING"},
-            {"step_ended", "price", "SUCCESS"},
+            {"step_succeeded", "price", "SUCCESS"},
             {"step_started", "ask", "RUNNING"},
-            {"step_ended", "ask", "SUCCESS"},
-            {"resumed", "", ""},
-            {"cancelled", "", ""},
-            {"ended", "", "CANCELLED"},
+            {"resumed", "ask", ""},
+            {"step_succeeded", "ask", "SUCCESS"},
+            {"cancelled", "", "CANCELLED"},
             {"retried", "", ""}})
     );
     EXPECT_EQ(
         history(again),
         (std::vector<Row>{
-            {"created", "", "QUEUED"},
+            {"triggered", "", "QUEUED"},
             {"step_taken_over", "price", "SUCCESS"},
             {"step_taken_over", "ask", "SUCCESS"}})
     );
     EXPECT_TRUE(history(RunId(4711)).empty());
+}
+
+TEST_P(SqlRunTest, what_people_do_is_told_with_the_role_that_did_it) {
+    const Held held = trigger_and_claim();
+    store().cancel(held.id(), "enough");
+    const std::string told = place().schema() + ".run_history(" +
+                             std::to_string(held.id().value()) + ") where kind = 'cancelled'";
+    EXPECT_EQ(
+        database()->value("select data::json ->> 'by' from " + told),
+        database()->value("select session_user")
+    );
+    EXPECT_EQ(database()->value("select data::json ->> 'message' from " + told), "enough");
+}
+
+TEST_P(SqlRunTest, a_step_of_a_plain_sql_worker_is_told_where_it_says_so) {
+    const Held held = trigger_and_claim();
+    (void)call(
+        "record_steps(" + lease(held) +
+        ", array['a'], array[1], array['ERROR'], array[1], errors => array['{}'])"
+    );
+    const std::string events = "add_step_events(" + lease(held) +
+                               ", array['a'], array['ERROR'], array['step_failed'], " +
+                               R"(array['{"step":"a"}'])";
+    (void)call(events + ")");
+    (void)call(events + ", true)");
+    EXPECT_EQ(event_kinds(held.id()), "step_failed") << "a repeated one tells nothing more";
 }
 
 }  // namespace

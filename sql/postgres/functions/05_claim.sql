@@ -156,6 +156,9 @@ declare
     poison    bigint[];
     reasons   text[];
     suspect   bigint;
+    lost      bigint[];  -- whose leases ended without a report; the next two are aligned
+    lost_deliveries integer[];
+    lost_workers    bigint[];
     remaining integer := claim.qty;
     ceiling   integer := 2147483647;
     level     integer;
@@ -191,17 +194,20 @@ begin
                        filter (where d.poison),
                    min(d.message_id) filter (where d.suspect), min(d.due_at) filter (where d.suspect),
                    array_agg(d.tid) filter (where d.progressed),
+                   array_agg(d.message_id) filter (where d.state = 'leased' and not d.poison),
+                   array_agg(d.delivery) filter (where d.state = 'leased' and not d.poison),
+                   array_agg(d.worker_id) filter (where d.state = 'leased' and not d.poison),
                    -- A queue that gave as many as were asked for has more, none of them older.
                    min(d.last_of_queue) filter (where d.of_queue >= remaining)
             into due_tids, due_ids, due_priorities, due_times, poison, reasons, suspect, suspect_time,
-                 progressed, due_left
+                 progressed, lost, lost_deliveries, lost_workers, due_left
             from (
                 select x.*, p.progressed, j.*, case when p.progressed then 0 else x.hand_outs end as strikes,
                        count(*) over (partition by h.queue_id) as of_queue,
                        max(x.due_at) over (partition by h.queue_id) as last_of_queue
                 from unnest(scope.live, scope.strikes_limits) as h (queue_id, strikes_limit)
                 cross join lateral (
-                    select m.ctid as tid, m.message_id, m.priority, m.delivery, m.state,
+                    select m.ctid as tid, m.message_id, m.priority, m.delivery, m.state, m.worker_id,
                            m.visible_at as due_at, m.strikes as hand_outs
                     from {schema}.messages m
                     where m.queue_id = h.queue_id and m.state <> 'ready'
@@ -324,6 +330,9 @@ begin
         end loop;
         picked := null;
     end loop;
+    if lost is not null then
+        perform {schema}.add_lost_leases(lost, lost_deliveries, lost_workers, at);
+    end if;
 
     next_due := least(due_left, (select min(t) from unnest(due_times) t));
     if next_due is null and remaining > 0 then

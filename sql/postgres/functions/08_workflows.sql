@@ -1,5 +1,31 @@
 -- Workflows: definition and administration. A workflow is a row beside its queue, which carries its runs.
 
+-- A failed run of a dead letter workflow is handed on by that one's own: a chain that leads back would never
+-- end. Two that are named at the same time follow each other here.
+create or replace function {schema}.refuse_dead_letter_cycle(workflow text, forward_to bigint) returns void
+language plpgsql
+as $$
+declare
+    chain text := workflow;
+    next  bigint := forward_to;
+    name  text;
+begin
+    perform pg_advisory_xact_lock({schema}.queue_lock_key(-1));
+    while next is not null loop
+        select w.dead_letter_workflow_id, q.name into next, name
+        from {schema}.workflows w join {schema}.queues q on q.queue_id = w.workflow_id
+        where w.workflow_id = next;
+        chain := chain || ' -> ' || name;
+        if name = workflow then
+            raise exception 'workflow ''%'': its dead letter workflow leads back to it (%)', workflow, chain
+                using errcode = 'PW003', hint = 'End the chain of dead letter workflows somewhere.';
+        end if;
+    end loop;
+end
+$$;
+comment on function {schema}.refuse_dead_letter_cycle is
+    'Internal: refuses a dead letter workflow from which failed runs would come back.';
+
 -- Only options that are given are changed; a run_timeout_ms of 0 and an empty dead_letter_workflow go
 -- back to none.
 drop function if exists {schema}.create_workflow(  -- it has a new parameter
@@ -42,6 +68,7 @@ begin
     perform {schema}.check_word('publish', publish, array['off', 'alerts', 'ends']);
     if dead_letter_workflow <> '' then
         forward_to := ({schema}.workflow_ids(array[dead_letter_workflow]))[1];
+        perform {schema}.refuse_dead_letter_cycle(workflow, forward_to);
     end if;
     -- Done runs leave no archive, and how often one is tried is the worker's to decide.
     insert into {schema}.queues as q (name, keep_archive, lease_ms, max_strikes, max_attempts, created_at)

@@ -27,6 +27,7 @@ declare
     names  text[] := workflows;
     owners bigint[];
     sizes  bigint[];  -- aligned with names: how many steps a flow has, null for other workflows
+    audits boolean;   -- one of them keeps all events
 begin
     perform {schema}.check_places(priorities, delays_ms, ats);
     perform {schema}.check_new_runs(
@@ -45,14 +46,15 @@ begin
         select nextval('{schema}.messages_message_id_seq') from generate_series(1, cardinality(workflows))
     );
     created := array_fill(true, array[cardinality(workflows)]);
-    sizes := array(
-        select case when w.is_flow then (
+    select coalesce(array_agg(w.size), '{}'), bool_or(w.audit = 'all') into sizes, audits
+    from (
+        select w.audit, case when w.is_flow then (
             select count(*) from {schema}.flow_steps f where f.workflow_id = w.workflow_id
-        ) end
+        ) end as size
         from unnest(workflow_ids) with ordinality as u (id, place)
         join {schema}.workflows w on w.workflow_id = u.id
         order by u.place
-    );
+    ) w;
     if cardinality(array_remove(sizes, null)) > 0 then
         perform {schema}.check_json('inputs', inputs);
     end if;
@@ -107,6 +109,10 @@ begin
         as n (run_id, created, workflow, priority, delay_ms, at)
     cross join lateral (select coalesce(n.at, now_at + {schema}.ms(n.delay_ms), now_at) as at) t
     where n.created and sizes[array_position(names, n.workflow)] is null;
+    if audits then
+        perform {schema}.add_triggered(
+            array(select n.run_id from unnest(run_ids, created) as n (run_id, created) where n.created), now_at);
+    end if;
     if cardinality(array_remove(sizes, null)) > 0 then
         perform {schema}.flow_start_runs(
             array_agg(n.run_id), array_agg(workflow_ids[array_position(names, n.workflow)]),

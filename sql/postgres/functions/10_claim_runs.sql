@@ -40,6 +40,7 @@ declare
     lease    interval;
     found    integer;
     started  integer := 0;
+    audits   boolean;  -- all events are kept
     c        record;
 begin
     -- The usual case in few statements: one queue, and nothing in it is due.
@@ -57,8 +58,9 @@ begin
                        case when at - claim_runs.swept_at < interval '10 seconds'
                             then claim_runs.looked_at - interval '1 second' else '-infinity' end
                    order by m.visible_at limit 1
-               ) end
-        into lease, next_due
+               ) end,
+               exists (select from {schema}.workflows w where w.audit = 'all' and w.workflow_id = queue)
+        into lease, next_due, audits
         from {schema}.queues q where q.queue_id = queue and not q.paused;
     end if;
 
@@ -83,6 +85,9 @@ begin
                       null::text[], null::integer[], null::text[], null::integer[], null::text[],
                       null::text[], null::timestamptz[];
             get diagnostics started = row_count;
+            if audits then
+                perform {schema}.add_starts(ready.ids, claim_runs.worker_id, at);
+            end if;
         end if;
         if started < found then
             select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
@@ -106,7 +111,7 @@ begin
                array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
                array_agg(m.last_error) as errors, array_agg(m.payload) as payloads,
                max(m.now_at) as at, max(m.next_due) as due, bool_or(m.looked) as looked,
-               max(m.last_queue) as last_queue, bool_or(m.more) as more
+               max(m.last_queue) as last_queue, bool_or(m.more) as more, {schema}.keeps_all_events() as audits
         into c
         from {schema}.claim(
             claim_runs.queue_ids, claim_runs.qty, claim_runs.lease_ms, claim_runs.worker_id,
@@ -129,6 +134,9 @@ begin
                   null::integer[], null::text[], null::integer[], null::text[], null::text[],
                   null::timestamptz[];
         get diagnostics started = row_count;
+        if c.audits then
+            perform {schema}.add_starts(c.ids, claim_runs.worker_id, c.at);
+        end if;
         now_at := c.at;
         next_due := c.due;
         looked := c.looked;

@@ -122,7 +122,8 @@ begin
         end if;
     end if;
     perform {schema}.add_event(
-        run_id, run.audited, 'resumed', format('{"step":%s}', to_json(step_id)), run.delivery, now_at);
+        run_id, run.audited, 'resumed', {schema}.by_whom(format('{"step":%s}', to_json(step_id))),
+        run.delivery, now_at);
 end
 $$;
 comment on function {schema}.resume is
@@ -143,7 +144,7 @@ begin
         updated_at = cancel_locked.at, completed_at = cancel_locked.at, paused_at = null
     where r.run_id = cancel_locked.run_id;
     perform {schema}.close_runs(array[run_id], at);
-    perform {schema}.add_event(run_id, audited, 'cancelled', cancelled_error, delivery, at);
+    perform {schema}.add_event(run_id, audited, 'cancelled', {schema}.by_whom(cancelled_error), delivery, at);
     perform {schema}.end_calls(array[run_id], at);
     perform {schema}.publish_run_ends(array[run_id], at);
 end
@@ -183,7 +184,8 @@ begin
     select * into run from {schema}.lock_live_run(run_id);
     if {schema}.make_visible(run_id, run.workflow_id, now_at)
        or {schema}.make_tasks_visible(run_id, run.workflow_id, now_at) then
-        perform {schema}.add_event(run_id, run.audited, 'woken', '{}', run.delivery, now_at);
+        perform {schema}.add_event(
+            run_id, run.audited, 'woken', {schema}.by_whom('{}'), run.delivery, now_at);
     end if;
 end
 $$;
@@ -217,6 +219,7 @@ begin
     select made, r.workflow_id, 'QUEUED', r.priority, r.max_attempts, r.parent_run_id, r.run_id,
            copy_run.forked_at, copy_run.at, copy_run.at, r.input
     from {schema}.runs r where r.run_id = origin;
+    perform {schema}.add_triggered(array[made], at);
     insert into {schema}.run_tags (tag, run_id)
     select t.tag, made from {schema}.run_tags t where t.run_id = origin;
     insert into {schema}.steps
@@ -248,7 +251,7 @@ begin
     end if;
     made := {schema}.copy_run(run_id, run.workflow_id, null, null, now_at);
     perform {schema}.add_event(
-        run_id, run.audited, 'retried', format('{"run_id":%s}', made), run.delivery, now_at);
+        run_id, run.audited, 'retried', {schema}.by_whom(format('{"run_id":%s}', made)), run.delivery, now_at);
     return made;
 end
 $$;
@@ -273,8 +276,8 @@ begin
     end if;
     made := {schema}.copy_run(run_id, run.workflow_id, from_step, place, now_at);
     perform {schema}.add_event(
-        run_id, run.audited, 'forked', format('{"run_id":%s,"step":%s}', made, to_json(from_step)),
-        run.delivery, now_at);
+        run_id, run.audited, 'forked',
+        {schema}.by_whom(format('{"run_id":%s,"step":%s}', made, to_json(from_step))), run.delivery, now_at);
     return made;
 end
 $$;
@@ -299,8 +302,8 @@ begin
         perform {schema}.lock_run(run_id);
     end if;
     perform {schema}.add_event(
-        run_id, run.audited, 'deleted', format('{"reason":%s}', to_json(coalesce(reason, ''))),
-        run.delivery, now_at);
+        run_id, run.audited, 'deleted',
+        {schema}.by_whom(format('{"reason":%s}', to_json(coalesce(reason, '')))), run.delivery, now_at);
     perform {schema}.tell_of_run(run_id);
 end
 $$;

@@ -33,22 +33,28 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
-    update {schema}.steps s
-    set status = 'ERROR', error = u.error, completed_at = flow_fail_runs.at
-    from (
-        select distinct on (u.run_id) u.run_id, u.error, f.step_slug
-        from unnest(run_ids, step_indexes, errors) with ordinality as u (run_id, step_index, error, place)
-        cross join lateral (
-            select r.workflow_id from {schema}.runs r
-            where r.run_id = u.run_id and r.status in ('QUEUED', 'RUNNING') offset 0
-        ) r
-        cross join lateral (
-            select f.step_slug from {schema}.flow_steps f
-            where f.workflow_id = r.workflow_id and f.step_index = u.step_index offset 0
-        ) f
-        order by u.run_id, u.place
-    ) u
-    where s.run_id = any(array[u.run_id]) and s.step_id = u.step_slug;
+    with failed as (
+        update {schema}.steps s
+        set status = 'ERROR', error = u.error, completed_at = flow_fail_runs.at
+        from (
+            select distinct on (u.run_id) u.run_id, u.error, f.step_slug, r.worker_id, r.audited
+            from unnest(run_ids, step_indexes, errors) with ordinality as u (run_id, step_index, error, place)
+            cross join lateral (
+                select r.workflow_id, r.worker_id, w.audit <> 'off' as audited
+                from {schema}.runs r join {schema}.workflows w using (workflow_id)
+                where r.run_id = u.run_id and r.status in ('QUEUED', 'RUNNING') offset 0
+            ) r
+            cross join lateral (
+                select f.step_slug from {schema}.flow_steps f
+                where f.workflow_id = r.workflow_id and f.step_index = u.step_index offset 0
+            ) f
+            order by u.run_id, u.place
+        ) u
+        where s.run_id = any(array[u.run_id]) and s.step_id = u.step_slug
+        returning s.run_id, s.error, u.worker_id, u.audited
+    )
+    insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
+    select f.run_id, 'step_failed', f.error, f.worker_id, 0, flow_fail_runs.at from failed f where f.audited;
     perform {schema}.flow_end_as_error(run_ids, errors, 'run_failed', at);
 end
 $$;
@@ -83,14 +89,17 @@ begin
         from failed f join {schema}.workflows w using (workflow_id)
         where w.audit <> 'off'
     )
-    select array_agg(f.run_id) into ended from failed f;
+    select array_agg(f.run_id order by f.run_id) into ended from failed f;
     if ended is null then
         return;
     end if;
     perform {schema}.close_runs(ended, at);
     perform {schema}.trigger_dead_letters(ended);
     perform {schema}.end_calls(ended, at);
-    perform {schema}.publish_run_ends(ended, at);
+    -- What pawl itself ended them for is an alert.
+    perform {schema}.publish_run_ends(
+        ended, at, array_fill(nullif(event_kind, 'run_failed'), array[cardinality(ended)])
+    );
 end
 $$;
 comment on function {schema}.flow_end_as_error is 'Internal: ends flows'' runs as ERROR; nothing of them stays open.';

@@ -154,6 +154,7 @@ begin
                                                 and s.position < coalesce(before_position, s.position + 1))
            )
     from {schema}.runs r where r.run_id = origin;
+    perform {schema}.add_triggered(array[made], at);
     insert into {schema}.run_tags (tag, run_id)
     select t.tag, made from {schema}.run_tags t where t.run_id = origin;
     insert into {schema}.steps

@@ -322,6 +322,9 @@ begin
           and f.deps_count > 0 and s.input is null
     ) d;
 
+    if {schema}.keeps_all_events() then
+        perform {schema}.add_task_starts(c.ids, c.at);
+    end if;
     perform {schema}.begin_runs(c.ids, claim_tasks.worker_id, c.at);
     return query select null::bigint, null::bigint, null::integer, null::integer, null::integer,
         null::integer, null::timestamptz, null::timestamptz, null::text, null::text,

@@ -198,6 +198,9 @@ begin
         where f.workflow_id = flow and f.step_index = s.step_index offset 0
     ) f
     order by s.message_id;
+    if {schema}.keeps_all_events() then
+        perform {schema}.add_task_starts(held.ids, now_at);
+    end if;
     perform {schema}.begin_runs(held.ids, worker_id, now_at);
 end
 $$;

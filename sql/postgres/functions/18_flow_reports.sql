@@ -22,6 +22,13 @@ begin
         as n (tid, run_id, step_index, task_index, output)
     where t.run_id = any(array[n.run_id]) and t.step_index = n.step_index and t.task_index = n.task_index
       and n.tid is not null;
+    if {schema}.keeps_all_events() then
+        perform {schema}.add_task_events(
+            'task_succeeded', array_agg(n.run_id), array_agg(n.step_index), array_agg(n.task_index), at)
+        from unnest(tids, run_ids, step_indexes, task_indexes) as n (tid, run_id, step_index, task_index)
+        where n.tid is not null
+        having count(*) > 0;
+    end if;
 
     with counted as (
         update {schema}.steps s

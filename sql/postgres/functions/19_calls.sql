@@ -175,15 +175,28 @@ set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
-    update {schema}.steps s
-    set status = case when u.message is null then 'SUCCESS' else 'ERROR' end, output = u.output,
-        completed_at = end_step_calls.at,
-        error = case when u.message is not null then format(
-            '{"type":"call_failed","message":%s,"step":%s,"attempt":1}', to_json(u.message),
-            to_json(u.step_id)) end
-    from unnest(callers, step_ids, outputs, messages) as u (run_id, step_id, output, message)
-    where s.run_id = any(array[u.run_id]) and s.step_id = u.step_id
-      and s.status in ('PENDING', 'RUNNING', 'PAUSED');
+    with ended as (
+        update {schema}.steps s
+        set status = case when u.message is null then 'SUCCESS' else 'ERROR' end, output = u.output,
+            completed_at = end_step_calls.at,
+            error = case when u.message is not null then format(
+                '{"type":"call_failed","message":%s,"step":%s,"attempt":1}', to_json(u.message),
+                to_json(u.step_id)) end
+        from unnest(callers, step_ids, outputs, messages) as u (run_id, step_id, output, message)
+        where s.run_id = any(array[u.run_id]) and s.step_id = u.step_id
+          and s.status in ('PENDING', 'RUNNING', 'PAUSED')
+        returning s.run_id, s.step_id, s.error, s.delivery
+    )
+    insert into {schema}.events (run_id, kind, data, delivery, at)
+    select e.run_id, case when e.error is null then 'step_succeeded' else 'step_failed' end,
+           coalesce(e.error, format('{"step":%s,"attempt":1}', to_json(e.step_id::text))), e.delivery,
+           end_step_calls.at
+    from ended e
+    cross join lateral (
+        select w.audit from {schema}.runs r join {schema}.workflows w using (workflow_id)
+        where r.run_id = e.run_id offset 0
+    ) w
+    where w.audit = 'all' or (w.audit <> 'off' and e.error is not null);
     perform {schema}.make_visible(r.run_id, r.workflow_id, at)
     from unnest(callers) as u (id)
     cross join lateral (

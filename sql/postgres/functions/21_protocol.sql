@@ -1,5 +1,5 @@
 -- The rest of what docs/sql.md describes for workers in other languages: shorter forms of suspend_runs and
--- resume, and a run's story for people.
+-- resume.
 
 -- What the workflows of these runs say about retries, aligned with the runs; nulls for what is no live run.
 create or replace function {schema}.retry_rules(run_ids bigint[]) returns table (
@@ -115,54 +115,6 @@ language sql
 as $$ select {schema}.resume(run_id, step_id, data) $$;
 comment on function {schema}.signal is
     'Gives a step that a run waits at, or will wait at, its result: resume(), as programs call it. First one wins.';
-
--- Steps that a retry or fork has taken over stand at its beginning. What keeps no event is told by the rows.
-create or replace function {schema}.run_history(run_id bigint) returns table (
-    at timestamptz, kind text, step_id text, status text, attempt integer, delivery integer,
-    worker_id bigint, data text
-)
-language sql stable
-as $$
-    with run as materialized (
-        select r.* from {schema}.runs r where r.run_id = run_history.run_id
-    ),
-    step as materialized (
-        select s.* from {schema}.steps s where s.run_id = run_history.run_id
-    ),
-    story (at, place, tie, kind, step_id, status, attempt, delivery, worker_id, data) as (
-        select r.created_at, 0, 0::bigint, 'created', null, 'QUEUED', null::integer, null::integer, null::bigint,
-               r.input
-        from run r
-        union all
-        select r.created_at, 1, s.position, 'step_taken_over', s.step_id, s.status, s.attempt, s.delivery,
-               s.worker_id, s.output
-        from run r cross join step s where s.delivery = 0
-        union all
-        select r.started_at, 2, 0, 'started', null, 'RUNNING', null, null, null, null
-        from run r where r.started_at is not null
-        union all
-        select s.started_at, 3, s.position, 'step_started', s.step_id,
-               case when s.completed_at is null then s.status else 'RUNNING' end, s.attempt, s.delivery,
-               s.worker_id, case when s.completed_at is null then coalesce(s.error, s.pause_message) else s.input end
-        from step s where s.delivery > 0
-        union all
-        select s.completed_at, 4, s.position, 'step_ended', s.step_id, s.status, s.attempt, s.delivery,
-               s.worker_id, coalesce(s.error, s.output)
-        from step s where s.delivery > 0 and s.completed_at is not null
-        union all
-        select e.at, 5, e.event_id, e.kind, null, null, null, e.delivery, e.worker_id, e.data
-        from {schema}.events e where e.run_id = run_history.run_id
-        union all
-        select r.completed_at, 6, 0, 'ended', null, r.status, null, r.delivery, r.worker_id,
-               coalesce(r.error, r.output)
-        from run r where r.completed_at is not null
-    )
-    select y.at, y.kind, y.step_id, y.status, y.attempt, y.delivery, y.worker_id, y.data
-    from story y
-    order by y.at, y.place, y.tie
-$$;
-comment on function {schema}.run_history is
-    'A run''s story in the order of time: its making, start, steps, events and end.';
 
 -- Helpers of other files.
 comment on function {schema}.claim_queues is 'Internal: the queues of a set that are worth a look.';

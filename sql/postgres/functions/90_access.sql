@@ -21,7 +21,7 @@ as $$
             'list_schedules') then 'producer'
         when p.proname in (
             'dequeue', 'claim', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
-            'claim_runs', 'record_steps', 'finish_runs', 'retry_runs', 'pause', 'suspend_runs',
+            'claim_runs', 'record_steps', 'add_step_events', 'finish_runs', 'retry_runs', 'pause', 'suspend_runs',
             'register_worker', 'heartbeat', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
             'poll_for_tasks', 'read_with_poll', 'start_tasks', 'claim_tasks', 'complete_task', 'complete_tasks',
             'fail_task', 'fail_tasks', 'delegate_tasks', 'explain_tasks', 'due_schedules', 'fire_schedule',

@@ -3,6 +3,8 @@
 alter table {schema}.workflows
     add column publish text not null default 'off' check (publish in ('off', 'alerts', 'ends'));
 create index workflows_publishing on {schema}.workflows (workflow_id) where publish <> 'off';
+-- Mostly empty: what only `all` asks for costs the others one look into it.
+create index workflows_audited on {schema}.workflows (workflow_id) where audit = 'all';
 
 -- A schedule fires when next_fire_at has come. Who fires it names the version it has read: of several
 -- schedulers one gets through, and the runs' idempotency keys (name and fire time) hold the rest off.

@@ -1,0 +1,160 @@
+#include "model/history.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace pawl::model {
+
+namespace {
+
+constexpr int no_step = std::numeric_limits<int>::max();  // behind all steps
+
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& kinds, std::string_view kind) {
+    return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+constexpr std::array<std::string_view, 6> run_end_kinds{
+    "run_succeeded", "run_failed", "cancelled", "poison", "no_handler_registered", "buried"};
+constexpr std::array<std::string_view, 4> step_end_kinds{
+    "step_succeeded", "step_failed", "step_skipped", "step_cancelled"};
+constexpr std::array<std::string_view, 4> task_end_kinds{
+    "task_succeeded", "task_failed", "task_skipped", "task_cancelled"};
+constexpr std::array<std::string_view, 3> after_end_kinds{"retried", "forked", "deleted"};
+
+// The same for a row and an event that say the same.
+std::string identity(const HistoryEntry& entry) {
+    std::string id = entry.kind + '/' + entry.step;
+    // The event of a skip names the task that failed.
+    if (entry.task_index && entry.kind != "step_skipped")
+        id += '/' + std::to_string(*entry.task_index);
+    if (entry.kind == "task_started") id += '/' + std::to_string(entry.attempt);
+    return id;
+}
+
+// The event knows who did it, and in which hand-out; the row mostly what came of it.
+void add_to_row(HistoryEntry& row, HistoryEntry event) {
+    if (!row.worker) row.worker = event.worker;
+    if (event.delivery > 0) row.delivery = event.delivery;
+    if (row.attempt == 0) row.attempt = event.attempt;
+    if (row.kind == "cancelled" || row.kind == "deleted") row.data = std::move(event.data);
+}
+
+// What has one time: the beginning of the run, then its hand-outs (a flow has none) with the steps
+// in their order, each with its start, what became of it meanwhile and its end; then the run's end.
+struct Place {
+    Timestamp at;
+    int phase = 1;
+    int delivery = 0;
+    int position = no_step;
+    int part = 1;
+    int task = -1;
+    int attempt = 0;
+    int rank = 1;
+    std::size_t event = 0;
+
+    [[nodiscard]] auto key() const {
+        return std::tuple(at, phase, delivery, position, part, task, attempt, rank, event);
+    }
+};
+
+class Order {
+public:
+    explicit Order(const RunRows& rows) : is_flow_(rows.run.remaining_steps.has_value()) {
+        for (const StepInfo& step : rows.steps) positions_.emplace(step.id, step.position);
+    }
+
+    [[nodiscard]] Place place_of(const HistoryEntry& entry, std::size_t event) const {
+        Place place;
+        place.at = entry.at;
+        place.event = event;
+        if (entry.kind == "triggered" || entry.kind == "step_taken_over") {
+            place.phase = 0;
+            place.position = -1;
+        } else if (is_one_of(run_end_kinds, entry.kind)) {
+            place.phase = 2;
+        } else if (is_one_of(after_end_kinds, entry.kind)) {
+            place.phase = 3;
+        } else if (entry.kind == "started") {
+            place.position = -1;
+        }
+        if (!is_flow_ && place.phase == 1) place.delivery = entry.delivery;
+        if (entry.step.empty() || place.phase > 1) return place;
+        const auto position = positions_.find(entry.step);
+        if (position != positions_.end()) place.position = position->second;
+        if (entry.kind == "step_started") place.part = 0;
+        if (is_one_of(step_end_kinds, entry.kind)) place.part = 2;
+        place.task = entry.task_index.value_or(-1);
+        place.attempt = entry.attempt;
+        if (entry.kind == "task_started") place.rank = 0;
+        if (entry.kind == "resumed" || is_one_of(task_end_kinds, entry.kind)) place.rank = 2;
+        return place;
+    }
+
+private:
+    bool is_flow_;
+    std::unordered_map<std::string, int> positions_;
+};
+
+// Of a step with a single task both end at once: one of them is told.
+void join_single_tasks(std::vector<HistoryEntry>& told, const RunRows& rows) {
+    const auto step_end = [&](const HistoryEntry& task) {
+        const auto step = std::ranges::find(rows.steps, task.step, &StepInfo::id);
+        if (step == rows.steps.end() || step->initial_tasks != 1) return told.end();
+        return std::ranges::find_if(told, [&](const HistoryEntry& entry) {
+            return entry.step == task.step && entry.at == task.at &&
+                   is_one_of(step_end_kinds, entry.kind) &&
+                   entry.kind.substr(5) == task.kind.substr(5);
+        });
+    };
+    for (HistoryEntry& entry : told) {
+        const auto step = is_one_of(task_end_kinds, entry.kind) ? step_end(entry) : told.end();
+        if (step == told.end()) continue;
+        step->attempt = entry.attempt;
+        step->delivery = entry.delivery;
+        step->worker = entry.worker;
+        entry.kind.clear();
+    }
+    std::erase_if(told, [](const HistoryEntry& entry) { return entry.kind.empty(); });
+}
+
+}  // namespace
+
+std::vector<HistoryEntry> merge_history(const RunRows& rows, const std::vector<RunEvent>& events) {
+    std::vector<HistoryEntry> told = told_by_rows(rows, events);
+    std::vector<std::size_t> order(told.size(), 0);
+    std::unordered_map<std::string, std::size_t> in_rows;
+    for (std::size_t i = 0; i < told.size(); ++i) in_rows.emplace(identity(told[i]), i);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        HistoryEntry event = told_by_event(events[i]);
+        // Taken out: a later start, with the next hand-out, is another one.
+        if (const auto row = in_rows.extract(identity(event)); !row.empty()) {
+            order[row.mapped()] = i + 1;
+            add_to_row(told[row.mapped()], std::move(event));
+        } else {
+            told.push_back(std::move(event));
+            order.push_back(i + 1);
+        }
+    }
+
+    std::vector<std::pair<Place, HistoryEntry>> placed;
+    placed.reserve(told.size());
+    const Order places(rows);
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        const Place place = places.place_of(told[i], order[i]);
+        placed.emplace_back(place, std::move(told[i]));
+    }
+    std::ranges::stable_sort(placed, {}, [](const auto& entry) { return entry.first.key(); });
+    told.clear();
+    for (auto& [place, entry] : placed) told.push_back(std::move(entry));
+    join_single_tasks(told, rows);
+    for (HistoryEntry& entry : told) entry.text = history_text(entry, rows.run);
+    return told;
+}
+
+}  // namespace pawl::model

@@ -1,0 +1,201 @@
+// What the rows of a run tell of it, and events as entries of the same kind.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "model/history.h"
+#include "model/run_error.h"
+
+namespace pawl::model {
+
+namespace {
+
+HistoryEntry new_entry(Timestamp at, std::string kind, Json data = Json{"{}"}) {
+    HistoryEntry entry;
+    entry.at = at;
+    entry.kind = std::move(kind);
+    entry.data = std::move(data);
+    return entry;
+}
+
+Json json_string(const std::string& text) {
+    return Json{
+        nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+}
+
+std::string end_kind(const RunInfo& run) {
+    if (run.status == RunStatus::success) return "run_succeeded";
+    if (run.status == RunStatus::cancelled) return "cancelled";
+    const std::string type = run.error ? to_run_error(*run.error).type : std::string();
+    for (const char* kind : {"poison", "no_handler_registered", "buried"})
+        if (type == kind) return kind;
+    return "run_failed";
+}
+
+void tell_run(const RunInfo& run, std::vector<HistoryEntry>& told) {
+    told.push_back(new_entry(run.created_at, "triggered", run.input));
+    if (run.started_at) {
+        HistoryEntry& started = told.emplace_back(new_entry(*run.started_at, "started"));
+        if (!run.remaining_steps) started.delivery = 1;
+    }
+    if (run.completed_at) {
+        HistoryEntry& end = told.emplace_back(new_entry(*run.completed_at, end_kind(run)));
+        end.delivery = run.delivery;
+        if (run.status != RunStatus::cancelled) end.worker = run.worker;
+        if (run.output) end.data = *run.output;
+        if (run.error) end.data = *run.error;
+    }
+    if (run.deleted_at) {
+        HistoryEntry& deleted = told.emplace_back(new_entry(*run.deleted_at, "deleted"));
+        deleted.delivery = run.delivery;
+        deleted.data = Json{R"({"reason":)" + json_string(run.deleted_reason).text + "}"};
+    }
+}
+
+std::string end_kind(StepStatus status) {
+    switch (status) {
+        case StepStatus::success:
+            return "step_succeeded";
+        case StepStatus::error:
+            return "step_failed";
+        case StepStatus::skipped:
+            return "step_skipped";
+        case StepStatus::cancelled:
+            return "step_cancelled";
+        case StepStatus::pending:
+        case StepStatus::running:
+        case StepStatus::paused:
+            break;
+    }
+    return {};
+}
+
+HistoryEntry of_step(const StepInfo& step, Timestamp at, std::string kind, Json data) {
+    HistoryEntry entry = new_entry(at, std::move(kind), std::move(data));
+    entry.step = step.id;
+    entry.attempt = step.attempt;
+    entry.delivery = step.delivery;
+    entry.worker = step.worker;
+    return entry;
+}
+
+Json result_of(const StepInfo& step) {
+    if (step.error) return *step.error;
+    if (!step.skip_reason.empty())
+        return Json{R"({"skip_reason":)" + json_string(step.skip_reason).text + "}"};
+    return step.output.value_or(Json{"{}"});
+}
+
+bool has_event(
+    const std::vector<RunEvent>& events, std::string_view step, const std::string& kind
+) {
+    return std::ranges::any_of(events, [&](const RunEvent& event) {
+        return event.kind == kind && told_by_event(event).step == step;
+    });
+}
+
+// A flow's step knows no delivery; what was taken over ended before the run was made.
+bool is_taken_over(const RunRows& rows, const StepInfo& step) {
+    if (!rows.run.remaining_steps) return step.delivery == 0;
+    const bool done = step.status == StepStatus::success || step.status == StepStatus::skipped;
+    return rows.run.origin && done && step.completed_at &&
+           *step.completed_at <= rows.run.created_at &&
+           std::ranges::none_of(rows.tasks, [&](const TaskInfo& task) {
+               return task.task.step == step.id && task.delivery > 0;
+           });
+}
+
+void tell_step(
+    const StepInfo& step, const std::vector<RunEvent>& events, std::vector<HistoryEntry>& told
+) {
+    const std::string ended_as = end_kind(step.status);
+    if (step.started_at) {
+        told.push_back(
+            of_step(step, *step.started_at, "step_started", step.input.value_or(Json{"{}"}))
+        );
+        const std::string waits =
+            step.wake_at || step.pause_message.empty() ? "suspended" : "paused";
+        if (step.status == StepStatus::paused && !has_event(events, step.id, "paused") &&
+            !has_event(events, step.id, "suspended")) {
+            const RunError why{"pause", step.pause_message, step.id, step.attempt};
+            told.push_back(of_step(step, *step.started_at, waits, to_json(why)));
+        }
+    }
+    if (!ended_as.empty() && step.completed_at)
+        told.push_back(of_step(step, *step.completed_at, ended_as, result_of(step)));
+}
+
+std::string end_kind(TaskStatus status) {
+    switch (status) {
+        case TaskStatus::success:
+            return "task_succeeded";
+        case TaskStatus::error:
+            return "task_failed";
+        case TaskStatus::skipped:
+            return "task_skipped";
+        case TaskStatus::cancelled:
+            return "task_cancelled";
+        case TaskStatus::queued:
+        case TaskStatus::running:
+            break;
+    }
+    return {};
+}
+
+void tell_task(const TaskInfo& task, std::vector<HistoryEntry>& told) {
+    const auto add = [&](Timestamp at, std::string kind, Json data) {
+        HistoryEntry& entry = told.emplace_back(new_entry(at, std::move(kind), std::move(data)));
+        entry.step = task.task.step;
+        entry.task_index = task.task.task_index;
+        entry.attempt = task.attempts;
+        entry.delivery = task.delivery;
+        entry.worker = task.worker;
+    };
+    if (task.started_at) add(*task.started_at, "task_started", task.input.value_or(Json{"{}"}));
+    const std::string ended_as = end_kind(task.status);
+    if (ended_as.empty() || !task.completed_at) return;
+    const bool failed = task.status == TaskStatus::error;
+    add(*task.completed_at,
+        ended_as,
+        failed ? json_string(task.error) : task.output.value_or(Json{"{}"}));
+}
+
+}  // namespace
+
+std::vector<HistoryEntry> told_by_rows(const RunRows& rows, const std::vector<RunEvent>& events) {
+    std::vector<HistoryEntry> told;
+    tell_run(rows.run, told);
+    std::vector<std::string> taken_over;
+    for (const StepInfo& step : rows.steps) {
+        if (is_taken_over(rows, step)) {
+            told.push_back(of_step(step, rows.run.created_at, "step_taken_over", result_of(step)));
+            taken_over.push_back(step.id);
+        } else {
+            tell_step(step, events, told);
+        }
+    }
+    for (const TaskInfo& task : rows.tasks) {
+        if (std::ranges::find(taken_over, task.task.step) == taken_over.end())
+            tell_task(task, told);
+    }
+    return told;
+}
+
+HistoryEntry told_by_event(const RunEvent& event) {
+    HistoryEntry entry = new_entry(event.at, event.kind, event.data);
+    entry.delivery = event.delivery;
+    entry.worker = event.worker;
+    const auto data = nlohmann::json::parse(event.data.text, nullptr, false);
+    if (!data.is_object()) return entry;
+    const bool of_run =
+        event.kind == "run_failed" || event.kind == "run_retry" || event.kind == "forked";
+    if (const auto step = data.find("step"); !of_run && step != data.end() && step->is_string())
+        entry.step = step->get<std::string>();
+    if (const auto task = data.find("task_index"); task != data.end() && task->is_number_integer())
+        entry.task_index = task->get<int>();
+    if (const auto attempt = data.find("attempt");
+        !of_run && attempt != data.end() && attempt->is_number_integer())
+        entry.attempt = attempt->get<int>();
+    return entry;
+}
+
+}  // namespace pawl::model

@@ -1,0 +1,88 @@
+// A server by hand: it sees the bytes as they are sent, and may hang up in the middle of them.
+#pragma once
+
+#include <arpa/inet.h>
+#include <array>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+namespace pawl::test {
+
+class RawServer {
+public:
+    enum class Manners { answers, hangs_up };
+
+    explicit RawServer(Manners manners)
+        : manners_(manners), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const any = reinterpret_cast<sockaddr*>(&address);
+        if (::bind(socket_, any, size) != 0 || ::listen(socket_, 16) != 0) std::abort();
+        ::getsockname(socket_, any, &size);
+        port_ = ntohs(address.sin_port);
+        thread_ = std::thread([this] { work(); });
+    }
+    ~RawServer() {
+        ::shutdown(socket_, SHUT_RDWR);
+        thread_.join();
+        ::close(socket_);
+    }
+    RawServer(const RawServer&) = delete;
+    RawServer& operator=(const RawServer&) = delete;
+    [[nodiscard]] std::string url() const {
+        return "http://127.0.0.1:" + std::to_string(port_) + "/";
+    }
+    [[nodiscard]] std::string received() const {
+        const std::lock_guard lock(mutex_);
+        return received_;
+    }
+
+private:
+    void work() {
+        while (true) {
+            const int client = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+            if (client < 0) return;
+            if (manners_ == Manners::answers) {
+                answer(client);
+            } else {
+                char byte = 0;
+                (void)!::read(client, &byte, 1);
+                const linger at_once{1, 0};  // a reset, not a polite end
+                ::setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+            }
+            ::close(client);
+        }
+    }
+    void answer(int client) {
+        std::string text;
+        std::array<char, 4096> buffer{};
+        while (text.find("\r\n\r\n") == std::string::npos) {
+            const auto count = ::read(client, buffer.data(), buffer.size());
+            if (count <= 0) break;
+            text.append(buffer.data(), static_cast<std::size_t>(count));
+        }
+        {
+            const std::lock_guard lock(mutex_);
+            received_ = text;
+        }
+        const std::string_view good =
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        (void)!::write(client, good.data(), good.size());
+    }
+
+    const Manners manners_;
+    int socket_;
+    int port_ = 0;
+    mutable std::mutex mutex_;
+    std::string received_;
+    std::thread thread_;
+};
+
+}  // namespace pawl::test
