@@ -2,6 +2,7 @@
 // drains without; and how fast it prunes, beside work and alone.
 #include "retention_bench.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ struct PrunedRound {
     double pruned_per_second = 0;
 };
 
-double seconds_since(Clock::time_point start) {
+double elapsed_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -62,7 +63,7 @@ PrunedRound drain_beside(const WorkflowSite& site, int runs, Pruning pruning) {
     const auto start = Clock::now();
     worker.start();
     if (!all.try_acquire_for(5min)) throw std::runtime_error("the worker does not get done");
-    const double seconds = seconds_since(start);
+    const double seconds = elapsed_since(start);
     worker.stop(60s);
     const auto pruned = static_cast<double>(old_before - old_left(store));
     if (pruning == Pruning::on && pruned == 0) throw std::runtime_error("nothing was pruned");
@@ -79,7 +80,7 @@ void prune_alone(const WorkflowSite& site, const RetentionOptions& options, Repo
         {"prune alone",
          site.backend(),
          {{"old_runs", left}, {"steps", 3}},
-         pruned / seconds_since(start),
+         pruned / elapsed_since(start),
          "runs/s"}
     );
 }
@@ -92,14 +93,14 @@ void rounds_on(WorkflowSiteFactory open, const RetentionOptions& options, Report
     Pairs drains;
     std::vector<double> rates;
     for (int round = 0; round < options.rounds; ++round) {
-        double rate[2] = {};
+        std::array<double, 2> rate{};
         // Each goes first every second time: what a round leaves behind harms both alike.
         for (const int turn : {round % 2, 1 - round % 2}) {
             trigger_runs(*site, options.runs);
             site->tidy();
             const auto done =
                 drain_beside(*site, options.runs, turn == 1 ? Pruning::on : Pruning::off);
-            rate[turn] = done.runs_per_second;
+            rate[static_cast<std::size_t>(turn)] = done.runs_per_second;
             if (turn == 1) rates.push_back(done.pruned_per_second);
         }
         drains.add(rate[1], rate[0]);

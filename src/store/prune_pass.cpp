@@ -14,6 +14,8 @@ namespace {
 constexpr int first_rows = 100;
 constexpr auto short_batch = std::chrono::milliseconds(10);
 constexpr auto long_batch = std::chrono::milliseconds(40);
+// One that took long may have waited for a connection; those that do work become smaller.
+constexpr Duration longest_pause = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -51,7 +53,7 @@ void PrunePass::adapt_rows() {
 }
 
 Duration PrunePass::pause(int share) const {
-    return std::chrono::ceil<Duration>(took_ * (100 - share) / share);
+    return std::min(longest_pause, std::chrono::ceil<Duration>(took_ * (100 - share) / share));
 }
 
 }  // namespace pawl::store
