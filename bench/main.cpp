@@ -7,6 +7,7 @@
 
 #include "flow_bench.h"
 #include "queue_bench.h"
+#include "retention_bench.h"
 #include "workflow_bench.h"
 #include "workflow_latency.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 int usage() {
     std::fputs(
-        "usage: ./dev bench queue|workflow|flow [--json FILE] [--quick] [--only postgres|sqlite] "
+        "usage: ./dev bench queue|workflow|flow|retention [--json FILE] [--quick] [--only "
+        "postgres|sqlite] "
         "[--part PART]\n"
         "parts: queue drain|claim|idle, workflow drain|end_to_end|latency|resume, "
         "flow drain|steps|map|finished\n",
@@ -110,10 +112,26 @@ bool flow(const Arguments& arguments, bench::Report& report) {
     return true;
 }
 
+bool retention(const Arguments& arguments, bench::Report& report) {
+    bench::RetentionOptions options;
+    if (arguments.quick) {
+        options.rounds = 3;
+        options.runs = 10'000;
+        options.old_runs = 100'000;
+        options.pruned_alone = 10'000;
+    }
+    options.postgres = arguments.backend("postgres");
+    options.sqlite = arguments.backend("sqlite");
+    if (!arguments.part.empty()) return false;
+    bench::retention_bench(options, report);
+    return true;
+}
+
 // False where there is no such benchmark, or part of it.
 bool run(const Arguments& arguments, bench::Report& report) {
     if (arguments.bench == "queue") return queue(arguments, report);
     if (arguments.bench == "workflow") return workflow(arguments, report);
+    if (arguments.bench == "retention") return retention(arguments, report);
     return arguments.bench == "flow" && flow(arguments, report);
 }
 

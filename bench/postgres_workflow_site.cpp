@@ -9,6 +9,18 @@ namespace bench {
 
 namespace {
 
+constexpr const char* ended_sql = R"(
+    insert into {0}.runs (run_id, workflow_id, status, priority, created_at, updated_at, started_at,
+                          completed_at, input, output)
+    select nextval('{0}.messages_message_id_seq'), {1}, 'SUCCESS', 0, t.at, t.at, t.at, t.at, '{3}', '{3}'
+    from generate_series(1, {2}) i
+    cross join lateral (select timestamptz '2020-01-01 UTC' + i * interval '1 millisecond') t (at);
+    insert into {0}.steps (run_id, step_id, position, status, attempt, delivery, started_at, completed_at, output)
+    select r.run_id, s.id, s.place, 'SUCCESS', 1, 1, r.started_at, r.completed_at, '{3}'
+    from {0}.runs r cross join (values ('one', 0), ('two', 1), ('three', 2)) s (id, place)
+    where r.workflow_id = {1}
+)";
+
 class PostgresWorkflowSite final : public WorkflowSite {
 public:
     PostgresWorkflowSite(const std::string& name, Place place)
@@ -41,6 +53,11 @@ public:
             bare_->run(fmt::format("vacuum analyze {}.{}", schema_, table));
         bare_->run("checkpoint");
     }
+
+    void fill_ended(std::int64_t workflow, int runs) override {
+        bare_->run(fmt::format(ended_sql, schema_, workflow, runs, small_json));
+    }
+    std::string url() const override { return url_ + "?schema=" + schema_; }
 
     std::unique_ptr<BareRuns> bare() const override {
         return postgres_bare_runs(url_, schema_, workflow_id());

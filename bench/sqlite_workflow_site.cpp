@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 
 #include "bare_sqlite.h"
 #include "sqlite_bare_runs.h"
@@ -8,6 +9,24 @@
 namespace bench {
 
 namespace {
+
+// The message that comes and goes keeps their numbers from being given again.
+constexpr const char* ended_sql = R"(
+    begin;
+    insert into pawl_runs (run_id, workflow_id, status, priority, created_at, updated_at, started_at,
+                           completed_at, input, output)
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < {1})
+    select 1000000 + i, {0}, 'SUCCESS', 0, i, i, i, i, '{2}', '{2}' from n;
+    insert into pawl_steps (run_id, step_id, position, status, attempt, delivery, started_at, completed_at,
+                            output)
+    select r.run_id, s.column1, s.column2, 'SUCCESS', 1, 1, r.started_at, r.completed_at, '{2}'
+    from pawl_runs r cross join (values ('one', 0), ('two', 1), ('three', 2)) s
+    where r.workflow_id = {0};
+    insert into pawl_messages (message_id, queue_id, priority, state, visible_at, enqueued_at, payload)
+    select max(run_id) + 1, {0}, 0, 'ready', 1, 1, 'null' from pawl_runs;
+    delete from pawl_messages where message_id = (select max(run_id) + 1 from pawl_runs);
+    commit;
+)";
 
 // A folder of its own: a watch on one store's folder hears nothing of another's.
 class SqliteWorkflowSite final : public WorkflowSite {
@@ -39,6 +58,11 @@ public:
         bare.run("vacuum; pragma wal_checkpoint(truncate)");
     }
     void tidy() override { BareSqlite(file_).run("pragma wal_checkpoint(truncate)"); }
+
+    void fill_ended(std::int64_t workflow, int runs) override {
+        BareSqlite(file_).run(fmt::format(ended_sql, workflow, runs, small_json));
+    }
+    std::string url() const override { return "sqlite:" + file_; }
 
     std::unique_ptr<BareRuns> bare() const override {
         return sqlite_bare_runs(file_, workflow_id());

@@ -20,6 +20,9 @@ public:
 
     virtual void clear() = 0;  // no runs, and tables as small as new ones
     virtual void tidy() = 0;   // as a running system has them: vacuumed, analysed, checkpointed
+    // Successes of three steps that ended long ago; set-based, so that a million take seconds.
+    virtual void fill_ended(std::int64_t workflow, int runs) = 0;
+    [[nodiscard]] virtual std::string url() const = 0;
     [[nodiscard]] virtual std::unique_ptr<BareRuns> bare() const = 0;
     // How many bare connections may be worth having.
     [[nodiscard]] virtual int bare_connections() const = 0;

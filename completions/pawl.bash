@@ -10,7 +10,7 @@ _pawl() {
             continue
         fi
         case $word in
-        --after | --aggregate | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --before | --ca-file | --catch-up | --catch-up-limit | --concurrency | --count | --cron | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --end | --error | --file | --forbidden | --header | --jitter | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --overlap | --parent | --priority | --publish | --qty | --reason | --required | --run | --run-timeout | --since | --source | --start | --start-delay | --state | --status | --subject | --tag | --time-zone | --timeout | --to | --traceparent | --type | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) skip=1 ;;
+        --after | --age | --aggregate | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --batch | --before | --ca-file | --catch-up | --catch-up-limit | --concurrency | --count | --cron | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --end | --error | --file | --forbidden | --header | --jitter | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --overlap | --parent | --priority | --publish | --qty | --reason | --required | --run | --run-timeout | --share | --since | --source | --start | --start-delay | --state | --status | --subject | --tag | --time-zone | --timeout | --to | --traceparent | --type | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) skip=1 ;;
         esac
         case "$path $word" in
         ' install' | \
@@ -85,6 +85,10 @@ _pawl() {
             ' outbox publish' | \
             ' outbox retry' | \
             ' outbox dispatch' | \
+            ' retention' | \
+            ' retention list' | \
+            ' retention set' | \
+            ' prune' | \
             ' worker' | \
             ' worker list' | \
             ' worker suspend' | \
@@ -138,10 +142,10 @@ _pawl() {
         mapfile -t COMPREPLY < <(compgen -W 'none last all' -- "$cur")
         return
         ;;
-    --after | --aggregate | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --before | --ca-file | --catch-up | --catch-up-limit | --concurrency | --count | --cron | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --end | --error | --file | --forbidden | --header | --jitter | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --overlap | --parent | --priority | --publish | --qty | --reason | --required | --run | --run-timeout | --since | --source | --start | --start-delay | --state | --status | --subject | --tag | --time-zone | --timeout | --to | --traceparent | --type | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) return ;;
+    --after | --age | --aggregate | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --batch | --before | --ca-file | --catch-up | --catch-up-limit | --concurrency | --count | --cron | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --end | --error | --file | --forbidden | --header | --jitter | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --overlap | --parent | --priority | --publish | --qty | --reason | --required | --run | --run-timeout | --share | --since | --source | --start | --start-delay | --state | --status | --subject | --tag | --time-zone | --timeout | --to | --traceparent | --type | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) return ;;
     esac
     case $path in
-    '') words='install verify queue enqueue dequeue settle message archive workflow flow trigger run schedule outbox worker stats demo completion --version --help --url --json' ;;
+    '') words='install verify queue enqueue dequeue settle message archive workflow flow trigger run schedule outbox retention prune worker stats demo completion --version --help --url --json' ;;
     ' install') words='--help --url --json' ;;
     ' verify') words='--help --url --json' ;;
     ' queue') words='create list delete purge pause resume stats --help --url --json' ;;
@@ -214,6 +218,10 @@ _pawl() {
     ' outbox publish') words='--help --aggregate --subject --traceparent --url --json' ;;
     ' outbox retry') words='--help --all --url --json' ;;
     ' outbox dispatch') words='--help --to --once --binary --source --header --timeout --ca-file --insecure --max-attempts --concurrency --url --json' ;;
+    ' retention') words='list set --help --url --json' ;;
+    ' retention list') words='--help --url --json' ;;
+    ' retention set') words='--help --age --count --forever --url --json' ;;
+    ' prune') words='--help --dry-run --share --batch --url --json' ;;
     ' worker') words='list suspend resume interrupt stop purge --help --url --json' ;;
     ' worker list') words='--help --all --url --json' ;;
     ' worker suspend') words='--help --url --json' ;;

@@ -8,6 +8,7 @@
 #include <pawl/message.h>
 #include <pawl/outbox.h>
 #include <pawl/queue.h>
+#include <pawl/retention.h>
 #include <pawl/run.h>
 #include <pawl/schedule.h>
 #include <pawl/stats.h>

@@ -8,6 +8,7 @@
 #include <pawl/flow.h>
 #include <pawl/outbox.h>
 #include <pawl/queue.h>
+#include <pawl/retention.h>
 #include <pawl/run.h>
 #include <pawl/schedule.h>
 #include <pawl/stats.h>
@@ -36,6 +37,9 @@ struct ConnectOptions {
         1024 * 1024;                 ///< of messages, inputs, and outputs of steps and runs
     LogHook log = log_to_stderr;     ///< nullptr: silence
     bool accept_test_clock = false;  ///< lets workers run on a clock that a test has replaced
+    /// How often workers prune what retention lets go, one of all at a time; 0: those of this
+    /// process never do.
+    Duration prune_interval = std::chrono::minutes(10);
 };
 
 /// What verify() found. Empty means: exactly what install() made.
@@ -176,6 +180,17 @@ public:
     [[nodiscard]] std::vector<OutboxEvent> outbox(const OutboxFilter& filter = {}) const;
     /// Parked events are tried again: one, or (0) all. Throws outbox_event_not_found.
     std::int64_t retry_parked(std::int64_t id = 0) const;
+
+    // --- retention (see pawl/retention.h) ---
+    /// Replaces the policy of that kind, of the workflow or queue named; Keep{}: for ever. Throws
+    /// workflow_not_found, queue_not_found, workflow_queue, invalid_argument.
+    void set_retention(RetentionKind kind, const std::string& name, const Keep& keep) const;
+    /// The same for what is of the whole store: outbox, deleted, workers.
+    void set_retention(RetentionKind kind, const Keep& keep) const;
+    [[nodiscard]] std::vector<RetentionPolicy> retention() const;  ///< by name, then kind
+    /// Removes what the policies let go, now, in short transactions with pauses in between. Safe
+    /// beside workers and other pruners; where it is interrupted, the next one goes on.
+    PruneReport prune(const PruneOptions& options = {}) const;
 
     // --- workers ---
     [[nodiscard]] std::vector<WorkerInfo> workers() const;

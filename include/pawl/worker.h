@@ -103,7 +103,8 @@ struct WorkerOptions {
     /// below them that no live worker has a handler for fails. None: PAWL_WORKER_PREFIXES
     /// ("billing.,media.") from the environment, else all.
     std::vector<std::string> prefixes;
-    /// Fires schedules beside its work; any number of workers may.
+    /// Fires schedules, and prunes what retention lets go, beside its work; any number of workers
+    /// may.
     bool housekeeping = true;
     Sink outbox_sink = {};  ///< where given, the worker dispatches the store's outbox too
     DispatcherOptions dispatcher = {};

@@ -185,6 +185,21 @@ select {schema}.retry_parked(@outbox_id::bigint)
 -- name: outbox_lag_ms()
 select {schema}.outbox_lag_ms()
 
+-- name: set_retention(kind, name, keep_ms, keep_count)
+select {schema}.set_retention(@kind::text, @name::text, @keep_ms::bigint, @keep_count::bigint)
+
+-- name: list_retention()
+select * from {schema}.list_retention()
+
+-- name: plan_prune()
+select * from {schema}.plan_prune()
+
+-- name: prune_batch(kind, queue_id, after_at, after_id, max_rows, dry_run)
+select * from {schema}.prune_batch(@kind::text, @queue_id::bigint, @after_at::timestamptz, @after_id::bigint, @max_rows::integer, @dry_run::boolean)
+
+-- name: claim_prune(interval_ms, again)
+select * from {schema}.claim_prune(@interval_ms::bigint, @again::boolean)
+
 -- name: register_worker(name, host, port, pid, lease_ms, subscriptions, handlers)
 select {schema}.register_worker(@name::text, @host::text, @port::integer, @pid::integer, @lease_ms::bigint, @subscriptions::text[], @handlers::text[])
 

@@ -72,8 +72,13 @@ delete from pawl_runs where workflow_id = @workflow_id;
 delete from pawl_workflows where workflow_id = @workflow_id;
 
 -- name: ended_runs(workflow_id, after_time, now)
-select status, completed_at - started_at from pawl_runs indexed by pawl_runs_completed
-where workflow_id = @workflow_id and completed_at > @after_time and completed_at <= @now;
+select status, completed_at - started_at from pawl_runs indexed by pawl_runs_success_ended
+where workflow_id = @workflow_id and completed_at > @after_time and completed_at <= @now
+  and completed_at is not null and error is null
+union all
+select status, completed_at - started_at from pawl_runs indexed by pawl_runs_failed_ended
+where workflow_id = @workflow_id and completed_at > @after_time and completed_at <= @now
+  and completed_at is not null and error is not null;
 
 -- Both states apart: so each is read through its partial index.
 -- name: workflow_depth(queue_id, now)

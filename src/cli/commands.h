@@ -18,6 +18,7 @@ void add_trigger_command(const Command& root);
 void add_run_commands(const Command& root);
 void add_schedule_commands(const Command& root);
 void add_outbox_commands(const Command& root);
+void add_retention_commands(const Command& root);  // retention, prune
 void add_worker_commands(const Command& root);
 void add_stats_command(const Command& root);
 void add_demo_command(const Command& root);

@@ -55,6 +55,7 @@ void build(CLI::App& app, const Command& root, Context& context) {
     add_run_commands(root);
     add_schedule_commands(root);
     add_outbox_commands(root);
+    add_retention_commands(root);
     add_worker_commands(root);
     add_stats_command(root);
     add_demo_command(root);

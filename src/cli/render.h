@@ -9,6 +9,7 @@
 #include <pawl/message.h>
 #include <pawl/outbox.h>
 #include <pawl/queue.h>
+#include <pawl/retention.h>
 #include <pawl/run.h>
 #include <pawl/schedule.h>
 #include <pawl/stats.h>
@@ -51,6 +52,8 @@ using JsonValue = std::variant<std::string, std::int64_t, bool>;
 [[nodiscard]] std::string to_json(const RunEvent& event);
 [[nodiscard]] std::string to_json(const HistoryEntry& entry);
 [[nodiscard]] std::string to_json(const OutboxEvent& event);
+[[nodiscard]] std::string to_json(const RetentionPolicy& policy);
+[[nodiscard]] std::string to_json(const PruneReport& report);
 [[nodiscard]] std::string to_json(const std::vector<std::string>& texts);
 [[nodiscard]] std::string to_json(const std::vector<MessageId>& ids);
 

@@ -227,6 +227,17 @@ void parse_value(const std::string& text, OutboxStatus& value) {
     throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, type_name(value)));
 }
 
+void parse_value(const std::string& text, RetentionKind& value) {
+    using enum RetentionKind;
+    for (const auto kind :
+         {success, failed, events, archive, dead_letters, outbox, deleted, workers}) {
+        if (to_string(kind) != text) continue;
+        value = kind;
+        return;
+    }
+    throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, type_name(value)));
+}
+
 std::string rfc3339_seconds(Timestamp time) {
     const auto days = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date(days);

@@ -6,6 +6,7 @@
 #include <pawl/flow.h>
 #include <pawl/message.h>
 #include <pawl/outbox.h>
+#include <pawl/retention.h>
 #include <pawl/run.h>
 #include <pawl/schedule.h>
 #include <pawl/types.h>
@@ -32,6 +33,7 @@ void parse_value(const std::string& text, PublishLevel& value);
 void parse_value(const std::string& text, OutboxStatus& value);  // in capitals or not
 void parse_value(const std::string& text, Overlap& value);
 void parse_value(const std::string& text, CatchUp& value);
+void parse_value(const std::string& text, RetentionKind& value);
 
 template <class Tag>
 void parse_value(const std::string& text, Id<Tag>& value) {
@@ -93,6 +95,9 @@ inline std::string type_name(Overlap) {
 }
 inline std::string type_name(CatchUp) {
     return "none|last|all";
+}
+inline std::string type_name(RetentionKind) {
+    return "success|failed|events|archive|dead-letters|outbox|deleted|workers";
 }
 template <class Tag>
 std::string type_name(Id<Tag>) {

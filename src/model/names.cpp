@@ -26,6 +26,9 @@ std::string_view to_string(Overlap overlap) {
 std::string_view to_string(CatchUp catch_up) {
     return model::name_of(model::catch_ups, catch_up);
 }
+std::string_view to_string(RetentionKind kind) {
+    return model::name_of(model::retention_kinds, kind);
+}
 std::string_view to_string(WorkerStatus status) {
     return model::name_of(model::worker_statuses, status);
 }

@@ -7,6 +7,7 @@
 #include <pawl/flow.h>
 #include <pawl/message.h>
 #include <pawl/outbox.h>
+#include <pawl/retention.h>
 #include <pawl/run.h>
 #include <pawl/schedule.h>
 #include <pawl/worker_info.h>
@@ -123,6 +124,17 @@ inline constexpr NameTable<CatchUp, 3> catch_ups{{
     {CatchUp::none, "none"},
     {CatchUp::last, "last"},
     {CatchUp::all, "all"},
+}};
+
+inline constexpr NameTable<RetentionKind, 8> retention_kinds{{
+    {RetentionKind::success, "success"},
+    {RetentionKind::failed, "failed"},
+    {RetentionKind::events, "events"},
+    {RetentionKind::archive, "archive"},
+    {RetentionKind::dead_letters, "dead-letters"},
+    {RetentionKind::outbox, "outbox"},
+    {RetentionKind::deleted, "deleted"},
+    {RetentionKind::workers, "workers"},
 }};
 
 inline constexpr NameTable<WorkerStatus, 5> worker_statuses{{

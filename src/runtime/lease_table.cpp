@@ -124,4 +124,9 @@ bool LeaseTable::lost(const Lease& lease) const {
     return at == held_.end() || at->second.delivery != lease.delivery || at->second.lost;
 }
 
+bool LeaseTable::empty() const {
+    const std::lock_guard lock(mutex_);
+    return held_.empty();
+}
+
 }  // namespace pawl::runtime

@@ -38,6 +38,7 @@ public:
     [[nodiscard]] bool lost(const Lease& lease) const;
     // A run, or a task of a flow's run that executes.
     [[nodiscard]] bool holds(RunId run) const;
+    [[nodiscard]] bool empty() const;
 
 private:
     struct Held {

@@ -52,6 +52,8 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
             [this] { hand_back_stale(); }, [this](WorkerStatus stored) { obey(stored); }}
     );
     if (options_.housekeeping) scheduler_ = std::make_unique<Scheduler>(*backend_);
+    if (options_.housekeeping && backend_->options().prune_interval > Duration::zero())
+        pruner_ = std::make_unique<Pruner>(*backend_, [this] { return !leases_.empty(); });
     if (options_.outbox_sink)
         dispatcher_ =
             std::make_unique<OutboxDispatcher>(backend_, options_.outbox_sink, options_.dispatcher);
@@ -127,11 +129,13 @@ void WorkerRuntime::start() {
     claimer_->start();
     claimer_->resume();
     if (scheduler_) scheduler_->start();
+    if (pruner_) pruner_->start();
     if (dispatcher_) dispatcher_->start();
 }
 
 void WorkerRuntime::stop_taking() {
     if (scheduler_) scheduler_->stop();
+    if (pruner_) pruner_->stop();
     if (dispatcher_) dispatcher_->request_stop();
     claimer_->stop();
 }
@@ -171,6 +175,7 @@ int WorkerRuntime::poll_once() {
     executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
     committer_->flush(Clock::now() + backend_->options().retry_timeout);
     if (dispatcher_) dispatcher_->dispatch_once();
+    if (pruner_) pruner_->look();
     transition(WorkerEvent::poll_done);
     return count;
 }

@@ -1,5 +1,5 @@
 // Puts the services of a worker together and keeps its status: claimer -> executor -> committer,
-// with the heartbeat, the scheduler and the dispatcher of the outbox beside them.
+// with the heartbeat, the scheduler, the pruner and the dispatcher of the outbox beside them.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include "runtime/heartbeat.h"
 #include "runtime/lease_table.h"
 #include "runtime/outbox_dispatcher.h"
+#include "runtime/pruner.h"
 #include "runtime/scheduler.h"
 #include "store/backend.h"
 
@@ -73,6 +74,7 @@ private:
     std::unique_ptr<Claimer> claimer_;
     std::unique_ptr<Heartbeat> heartbeat_;
     std::unique_ptr<Scheduler> scheduler_;          // only with housekeeping
+    std::unique_ptr<Pruner> pruner_;                // the same
     std::unique_ptr<OutboxDispatcher> dispatcher_;  // only with a sink
     std::unique_ptr<base::RunSignals::Observation> observation_;
 };

@@ -109,6 +109,12 @@ public:
     std::int64_t retry_parked(std::int64_t id) override;
     std::optional<Duration> outbox_lag() override;
 
+    void set_retention(RetentionKind kind, const std::string& name, const Keep& keep) override;
+    std::vector<RetentionPolicy> retention() override;
+    std::vector<store::PrunePart> plan_prune() override;
+    store::PrunedBatch prune_batch(const store::PruneBatch& batch) override;
+    store::PruneGrant claim_prune(Duration interval, store::PruneTurn turn) override;
+
     WorkerId register_worker(const store::NewWorker& worker) override;
     WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;

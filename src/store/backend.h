@@ -80,6 +80,37 @@ struct OutboxReport {
     Duration delay{0};  // retry
 };
 
+// A policy of retention, as a pass of pruning goes through it.
+struct PrunePart {
+    RetentionKind kind = RetentionKind::success;
+    QueueId queue;  // 0: the store's
+    std::string name;
+};
+// A row in the order in which things of a kind are pruned.
+struct PrunePosition {
+    Timestamp at;
+    std::int64_t id = 0;
+    friend auto operator<=>(const PrunePosition&, const PrunePosition&) = default;
+};
+struct PruneBatch {
+    RetentionKind kind = RetentionKind::success;
+    QueueId queue;
+    std::optional<PrunePosition> after;  // none: from the oldest on
+    int max_rows = 500;
+    bool dry_run = false;  // counts, and changes nothing
+};
+struct PrunedBatch {
+    int looked = 0;  // rows gone through; fewer than max_rows: nothing more of this policy is to go
+    std::int64_t pruned = 0;
+    PrunePosition last;  // where to go on
+};
+// next: if nobody has had it within the interval; keep: who has it needs it for longer.
+enum class PruneTurn { next, keep };
+struct PruneGrant {
+    bool granted = false;
+    Duration wait{0};  // until it may be asked for again
+};
+
 class Backend {
 public:
     Backend(ConnectOptions options, base::Log log)
@@ -214,6 +245,16 @@ public:
     virtual std::int64_t retry_parked(std::int64_t id) = 0;  // 0: all; returns how many
     virtual std::optional<Duration> outbox_lag(
     ) = 0;  // age of the oldest pending event that is due
+
+    // --- retention. What the caller (model/check_retention.h) has checked. ---
+    // Throws workflow_not_found, queue_not_found, workflow_queue.
+    virtual void set_retention(RetentionKind kind, const std::string& name, const Keep& keep) = 0;
+    virtual std::vector<RetentionPolicy> retention() = 0;
+    // Begins a pass: finds where policies by count end now.
+    virtual std::vector<PrunePart> plan_prune() = 0;
+    // One short transaction. Never waits for rows that somebody else has in hand.
+    virtual PrunedBatch prune_batch(const PruneBatch& batch) = 0;
+    virtual PruneGrant claim_prune(Duration interval, PruneTurn turn) = 0;
 
     // --- workers ---
     virtual WorkerId register_worker(const NewWorker& worker) = 0;

@@ -73,6 +73,10 @@ TEST_P(EnumsTest, audit_levels_are_the_same_in_sql) {
     EXPECT_EQ(allowed("workflows", "audit"), names(model::audit_levels));
 }
 
+TEST_P(EnumsTest, kinds_of_retention_are_the_same_in_sql) {
+    EXPECT_EQ(allowed("retention", "kind"), names(model::retention_kinds));
+}
+
 TEST_P(EnumsTest, levels_of_publishing_and_statuses_of_events_are_the_same_in_sql) {
     EXPECT_EQ(allowed("workflows", "publish"), names(model::publish_levels));
     EXPECT_EQ(allowed("outbox", "status"), names(model::outbox_statuses));

@@ -67,15 +67,22 @@ const std::vector<std::string> producer_calls{
     "metrics('work')",
     "list_messages('work')",
     "workflow_metrics('job')",
-    "run_history(1)"};
+    "run_history(1)",
+    "list_retention()"};
 const std::vector<std::string> worker_calls{
     "dequeue('work')",
     "archive(array[1]::bigint[], array[1])",
     "finish_runs(array[1]::bigint[], array[1], array['1'])",
     "register_worker('w', 'h', 0, 1, 30000, '{}', '{}')",
-    "heartbeat(1)"};
+    "heartbeat(1)",
+    "plan_prune()",
+    "prune_batch('success', 1)",
+    "claim_prune(1)"};
 const std::vector<std::string> operator_calls{
-    "create_queue('other')", "create_workflow('other_job')", "purge_queue('work')"};
+    "create_queue('other')",
+    "create_workflow('other_job')",
+    "purge_queue('work')",
+    "set_retention('outbox', keep_ms => 1)"};
 
 TEST_P(AccessTest, every_function_has_a_comment) {
     EXPECT_EQ(functions_where("obj_description(p.oid, 'pg_proc') is null"), "");

@@ -206,11 +206,12 @@ begin
     if {schema}.is_flow_run(origin) then
         return {schema}.copy_flow_run(origin, workflow_id, forked_at, before_position, at);
     end if;
+    perform from {schema}.runs r where r.run_id = origin for key share;  -- not pruned meanwhile
     insert into {schema}.messages (queue_id, priority, state, visible_at, enqueued_at, payload)
     select r.workflow_id, r.priority, 'ready', copy_run.at, copy_run.at, 'null'
     from {schema}.runs r where r.run_id = origin
     returning message_id into made;
-    if made is null then  -- its workflow was deleted while we waited for the lock
+    if made is null then  -- it was pruned, or deleted with its workflow, while we waited for the lock
         raise exception 'run % does not exist', origin using errcode = 'PW010';
     end if;
     insert into {schema}.runs

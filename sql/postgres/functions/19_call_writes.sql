@@ -12,26 +12,34 @@ language plpgsql
 as $$
 #variable_conflict use_variable
 declare
-    made record;
+    created boolean[];
+    made    record;
 begin
     if complete then
-        select t.run_ids, t.workflow_ids into children, queues
+        select t.run_ids, t.created, t.workflow_ids into children, created, queues
         from {schema}.trigger_batch(
             workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts, parent_run_ids,
             tag_places, tags, wake) t;
-        return;
     end if;
     for i in 1..cardinality(tids) loop
-        children[i] := null;
-        continue when tids[i] is null;
-        select * into made
-        from {schema}.trigger_batch(
-            workflows[i:i], inputs[i:i], priorities[i:i], delays_ms[i:i], ats[i:i], idempotency_keys[i:i],
-            max_attempts[i:i], parent_run_ids[i:i],
-            array(select 1 from unnest(tag_places) p where p = i),
-            array(select t.tag from unnest(tag_places, tags) as t (place, tag) where t.place = i), wake);
-        children[i] := made.run_ids[1];
-        queues := queues || made.workflow_ids;
+        if not complete then
+            children[i] := null;
+        end if;
+        continue when tids[i] is null or created[i];
+        loop
+            -- One that has ended already is not pruned before its end was told.
+            perform from {schema}.runs r where r.run_id = children[i] for key share;
+            exit when found;
+            select * into made
+            from {schema}.trigger_batch(
+                workflows[i:i], inputs[i:i], priorities[i:i], delays_ms[i:i], ats[i:i], idempotency_keys[i:i],
+                max_attempts[i:i], parent_run_ids[i:i],
+                array(select 1 from unnest(tag_places) p where p = i),
+                array(select t.tag from unnest(tag_places, tags) as t (place, tag) where t.place = i), wake);
+            children[i] := made.run_ids[1];
+            queues := queues || made.workflow_ids;
+            exit when made.created[1];
+        end loop;
     end loop;
 end
 $$;

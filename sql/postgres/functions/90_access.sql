@@ -18,14 +18,14 @@ as $$
             'list_messages', 'list_archive', 'list_workflows', 'list_workers', 'get_run', 'list_runs',
             'count_runs', 'list_steps', 'list_events', 'run_history', 'lineage', 'start_flow', 'start_flows',
             'get_flow_shape', 'list_tasks', 'publish', 'publish_batch', 'list_outbox', 'outbox_lag_ms',
-            'list_schedules') then 'producer'
+            'list_schedules', 'list_retention') then 'producer'
         when p.proname in (
             'dequeue', 'claim', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
             'claim_runs', 'record_steps', 'add_step_events', 'finish_runs', 'retry_runs', 'pause', 'suspend_runs',
             'register_worker', 'heartbeat', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
             'poll_for_tasks', 'read_with_poll', 'start_tasks', 'claim_tasks', 'complete_task', 'complete_tasks',
             'fail_task', 'fail_tasks', 'delegate_tasks', 'explain_tasks', 'due_schedules', 'fire_schedule',
-            'publish_steps', 'claim_outbox', 'report_outbox') then 'worker'
+            'publish_steps', 'claim_outbox', 'report_outbox', 'plan_prune', 'prune_batch', 'claim_prune') then 'worker'
         else 'operator' end
     from pg_proc p
     where p.pronamespace = '{schema}'::regnamespace and p.prokind = 'f'

@@ -1,4 +1,4 @@
--- What runs a store from day to day: schedules and the outbox.
+-- What runs a store from day to day: schedules, the outbox and retention.
 
 alter table {schema}.workflows
     add column publish text not null default 'off' check (publish in ('off', 'alerts', 'ends'));
@@ -58,5 +58,40 @@ create index outbox_pending on {schema}.outbox (aggregate, outbox_id) where stat
 create index outbox_leased on {schema}.outbox (aggregate) where leased;
 create index outbox_due on {schema}.outbox (visible_at) where status = 'PENDING';
 create index outbox_parked on {schema}.outbox (outbox_id) where status = 'PARKED';
-create index outbox_published on {schema}.outbox (published_at) where status = 'PUBLISHED';
+create index outbox_published on {schema}.outbox (published_at, outbox_id) where status = 'PUBLISHED';
 create index outbox_run on {schema}.outbox (run_id) where run_id is not null;
+
+-- What is kept how long; no row, for ever. Pruning goes through what is to go from the oldest on, so each
+-- kind has an index in that order, and none that other rows stand in: a million failures that are kept cost
+-- nothing when successes go. The two of ended runs take the place of runs_completed: every run is in one of
+-- them. As all indexes of runs they name nothing that a claim changes.
+create table {schema}.retention (
+    retention_id bigint generated always as identity primary key,
+    queue_id     bigint references {schema}.queues on delete cascade,  -- null: the whole store
+    kind         text not null check (kind in
+        ('success', 'failed', 'events', 'archive', 'dead-letters', 'outbox', 'deleted', 'workers')),
+    keep_ms      bigint check (keep_ms >= 0),
+    keep_count   bigint check (keep_count >= 0),
+    bound_at     timestamptz,  -- of keep_count: the newest that goes, as the last pass has found it
+    bound_id     bigint,
+    done_at      timestamptz,  -- of events: those of runs that ended until then are gone
+    check (keep_ms is not null or keep_count is not null)
+);
+create unique index retention_kind on {schema}.retention ((coalesce(queue_id, 0)), kind);
+insert into {schema}.retention (kind, keep_ms) values ('deleted', 7 * 86400000::bigint);
+
+-- Of all workers one prunes at a time.
+create table {schema}.prune_turn (
+    id     integer primary key check (id = 1),
+    due_at timestamptz not null
+);
+insert into {schema}.prune_turn (id, due_at) values (1, 'epoch');
+
+drop index {schema}.runs_completed;
+create index runs_success_ended on {schema}.runs (workflow_id, completed_at, run_id)
+    where completed_at is not null and error is null;
+create index runs_failed_ended on {schema}.runs (workflow_id, completed_at, run_id)
+    where completed_at is not null and error is not null;
+create index runs_deleted on {schema}.runs (deleted_at, run_id) where deleted_at is not null;
+create index archive_aged on {schema}.archive (queue_id, archived_at, message_id) where not dead;
+create index archive_dead_aged on {schema}.archive (queue_id, archived_at, message_id) where dead;

@@ -1,4 +1,4 @@
--- What runs a store from day to day: schedules and the outbox. The story is told in
+-- What runs a store from day to day: schedules, the outbox and retention. The story is told in
 -- sql/postgres/migrations/0004_operations.sql; the tables and words are the same.
 
 alter table pawl_workflows add column publish text not null default 'off' check (publish in ('off', 'alerts', 'ends'));
@@ -56,5 +56,38 @@ create index pawl_outbox_pending on pawl_outbox (aggregate, outbox_id) where sta
 create index pawl_outbox_leased on pawl_outbox (aggregate) where leased = 1;
 create index pawl_outbox_due on pawl_outbox (visible_at) where status = 'PENDING';
 create index pawl_outbox_parked on pawl_outbox (outbox_id) where status = 'PARKED';
-create index pawl_outbox_published on pawl_outbox (published_at) where status = 'PUBLISHED';
+create index pawl_outbox_published on pawl_outbox (published_at, outbox_id) where status = 'PUBLISHED';
 create index pawl_outbox_run on pawl_outbox (run_id) where run_id is not null;
+
+-- What is kept how long; no row, for ever. Pruning goes through what is to go from the oldest on, so each
+-- kind has an index in that order, and none that other rows stand in.
+create table pawl_retention (
+    retention_id integer primary key autoincrement,
+    queue_id     integer references pawl_queues on delete cascade,  -- null: the whole store
+    kind         text not null check (kind in
+        ('success', 'failed', 'events', 'archive', 'dead-letters', 'outbox', 'deleted', 'workers')),
+    keep_ms      integer check (keep_ms >= 0),
+    keep_count   integer check (keep_count >= 0),
+    bound_at     integer,  -- of keep_count: the newest that goes, as the last pass has found it
+    bound_id     integer,
+    done_at      integer,  -- of events: those of runs that ended until then are gone
+    check (keep_ms is not null or keep_count is not null)
+) strict;
+create unique index pawl_retention_kind on pawl_retention (coalesce(queue_id, 0), kind);
+insert into pawl_retention (kind, keep_ms) values ('deleted', 7 * 86400000);
+
+-- Of all workers one prunes at a time.
+create table pawl_prune_turn (
+    id     integer primary key check (id = 1),
+    due_at integer not null
+) strict;
+insert into pawl_prune_turn (id, due_at) values (1, 0);
+
+drop index pawl_runs_completed;
+create index pawl_runs_success_ended on pawl_runs (workflow_id, completed_at, run_id)
+    where completed_at is not null and error is null;
+create index pawl_runs_failed_ended on pawl_runs (workflow_id, completed_at, run_id)
+    where completed_at is not null and error is not null;
+create index pawl_runs_deleted on pawl_runs (deleted_at, run_id) where deleted_at is not null;
+create index pawl_archive_aged on pawl_archive (queue_id, archived_at, message_id) where dead = 0;
+create index pawl_archive_dead_aged on pawl_archive (queue_id, archived_at, message_id) where dead = 1;

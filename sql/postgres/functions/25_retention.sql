@@ -1,0 +1,89 @@
+-- Retention policies: what is kept how long. 26_prune.sql carries them out.
+
+-- Of which policies a thing must be named, and what it is.
+create or replace function {schema}.retention_scope(kind text) returns text
+language sql immutable
+as $$
+    select case when kind in ('success', 'failed', 'events') then 'workflow'
+                when kind in ('archive', 'dead-letters') then 'queue'
+                when kind in ('outbox', 'deleted', 'workers') then 'store' end
+$$;
+comment on function {schema}.retention_scope is 'Internal: what a policy of that kind is of: workflow, queue or store.';
+
+-- The queue or workflow of a policy; null: the store. Refuses names that do not fit the kind.
+create or replace function {schema}.retention_queue(kind text, name text) returns bigint
+language plpgsql stable
+as $$
+declare
+    scope text := {schema}.retention_scope(kind);
+    id    bigint;
+begin
+    if scope is null then
+        raise exception 'unknown retention ''%'': use success, failed, events, archive, dead-letters, outbox, '
+                        'deleted or workers', kind using errcode = 'PW003';
+    elsif scope = 'store' and coalesce(name, '') <> '' then
+        raise exception 'retention of % is of the whole store: name no queue or workflow', kind
+            using errcode = 'PW003';
+    elsif scope <> 'store' and coalesce(name, '') = '' then
+        raise exception 'retention of % is of a %: name one', kind, scope using errcode = 'PW003';
+    elsif scope = 'workflow' then
+        return ({schema}.workflow_ids(array[name]))[1];
+    elsif scope = 'queue' then
+        id := {schema}.queue_id(name);
+        if exists (select from {schema}.workflows w where w.workflow_id = id) then
+            raise exception 'queue ''%'' belongs to a workflow and has no archive: set success, failed or events',
+                name using errcode = 'PW009';
+        end if;
+    end if;
+    return id;
+end
+$$;
+comment on function {schema}.retention_queue is 'Internal: the id of what a policy is of; an error where the kind does not fit.';
+
+-- Replaces the policy of that kind. Neither age nor count: kept for ever.
+create or replace function {schema}.set_retention(
+    kind       text,
+    name       text default null,
+    keep_ms    bigint default null,
+    keep_count bigint default null
+) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    id      bigint := {schema}.retention_queue(kind, name);
+    max_ms  constant bigint := 36525 * 86400000::bigint;
+    most    constant bigint := 1000000;
+begin
+    if keep_ms < 0 or keep_ms > max_ms then
+        raise exception 'retention of %: age must be 0 to 100 years', kind using errcode = 'PW003';
+    elsif keep_count < 0 or keep_count > most then
+        raise exception 'retention of %: count must be 0 to %', kind, most using errcode = 'PW003';
+    elsif keep_count is not null and kind in ('events', 'deleted', 'workers') then
+        raise exception 'retention of % goes by age alone: give no count', kind using errcode = 'PW003';
+    end if;
+    delete from {schema}.retention r
+    where coalesce(r.queue_id, 0) = coalesce(id, 0) and r.kind = set_retention.kind;
+    if num_nonnulls(keep_ms, keep_count) > 0 then
+        insert into {schema}.retention (queue_id, kind, keep_ms, keep_count)
+        values (id, set_retention.kind, set_retention.keep_ms, set_retention.keep_count)
+        on conflict ((coalesce(queue_id, 0)), kind) do update  -- somebody else's, meanwhile
+        set keep_ms = excluded.keep_ms, keep_count = excluded.keep_count, bound_at = null, bound_id = null,
+            done_at = null;
+    end if;
+end
+$$;
+comment on function {schema}.set_retention is
+    'How long things of a kind are kept: by age, by count (the newest), or both; neither: for ever.';
+
+create or replace function {schema}.list_retention() returns table (
+    kind text, name text, keep_ms bigint, keep_count bigint
+)
+language sql stable
+as $$
+    select r.kind, coalesce(q.name, ''), r.keep_ms, r.keep_count
+    from {schema}.retention r
+    left join {schema}.queues q on q.queue_id = r.queue_id
+    order by coalesce(q.name, ''), r.kind
+$$;
+comment on function {schema}.list_retention is 'The policies of retention; what has none is kept for ever.';

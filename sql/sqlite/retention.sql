@@ -1,0 +1,155 @@
+-- Retention: policies, and what a pass of pruning reads and removes. The rules stand in
+-- sql/postgres/functions/25_retention.sql and 26_prune.sql.
+
+-- name: delete_retention(queue_id, kind)
+delete from pawl_retention where coalesce(queue_id, 0) = coalesce(@queue_id, 0) and kind = @kind;
+
+-- name: insert_retention(queue_id, kind, keep_ms, keep_count)
+insert into pawl_retention (queue_id, kind, keep_ms, keep_count)
+values (@queue_id, @kind, @keep_ms, @keep_count);
+
+-- name: list_retention()
+select r.kind, coalesce(q.name, ''), r.keep_ms, r.keep_count
+from pawl_retention r
+left join pawl_queues q on q.queue_id = r.queue_id
+order by coalesce(q.name, ''), r.kind;
+
+-- name: find_retention(queue_id, kind)
+select retention_id, keep_ms, bound_at, bound_id, done_at
+from pawl_retention
+where coalesce(queue_id, 0) = coalesce(@queue_id, 0) and kind = @kind;
+
+-- In the order in which a pass goes through them: events before the runs that would take theirs along, so that
+-- a dry run counts the same.
+-- name: prune_plan()
+select r.kind, coalesce(r.queue_id, 0), coalesce(q.name, ''), r.keep_count
+from pawl_retention r
+left join pawl_queues q on q.queue_id = r.queue_id
+order by r.kind <> 'events', r.retention_id;
+
+-- name: set_bound(queue_id, kind, bound_at, bound_id)
+update pawl_retention set bound_at = @bound_at, bound_id = @bound_id
+where coalesce(queue_id, 0) = coalesce(@queue_id, 0) and kind = @kind;
+
+-- name: set_done(retention_id, done_at)
+update pawl_retention set done_at = @done_at where retention_id = @retention_id;
+
+-- Where a policy by count ends: the newest that goes.
+-- name: success_bound(queue_id, keep_count)
+select completed_at, run_id from pawl_runs indexed by pawl_runs_success_ended
+where workflow_id = @queue_id and completed_at is not null and error is null and deleted_at is null
+order by completed_at desc, run_id desc limit 1 offset @keep_count;
+
+-- name: failed_bound(queue_id, keep_count)
+select completed_at, run_id from pawl_runs indexed by pawl_runs_failed_ended
+where workflow_id = @queue_id and completed_at is not null and error is not null and deleted_at is null
+order by completed_at desc, run_id desc limit 1 offset @keep_count;
+
+-- name: archive_bound(queue_id, keep_count)
+select archived_at, message_id from pawl_archive indexed by pawl_archive_aged
+where queue_id = @queue_id and dead = 0
+order by archived_at desc, message_id desc limit 1 offset @keep_count;
+
+-- name: dead_letters_bound(queue_id, keep_count)
+select archived_at, message_id from pawl_archive indexed by pawl_archive_dead_aged
+where queue_id = @queue_id and dead = 1
+order by archived_at desc, message_id desc limit 1 offset @keep_count;
+
+-- name: outbox_bound(queue_id, keep_count)
+select published_at, outbox_id from pawl_outbox indexed by pawl_outbox_published
+where status = 'PUBLISHED' and @queue_id is null
+order by published_at desc, outbox_id desc limit 1 offset @keep_count;
+
+-- The next rows behind a position, up to another.
+-- name: success_candidates(queue_id, after_at, after_id, until_at, until_id, max_rows)
+select completed_at, run_id from pawl_runs indexed by pawl_runs_success_ended
+where workflow_id = @queue_id and completed_at is not null and error is null
+  and (completed_at, run_id) > (@after_at, @after_id) and (completed_at, run_id) <= (@until_at, @until_id)
+order by completed_at, run_id limit @max_rows;
+
+-- name: failed_candidates(queue_id, after_at, after_id, until_at, until_id, max_rows)
+select completed_at, run_id from pawl_runs indexed by pawl_runs_failed_ended
+where workflow_id = @queue_id and completed_at is not null and error is not null
+  and (completed_at, run_id) > (@after_at, @after_id) and (completed_at, run_id) <= (@until_at, @until_id)
+order by completed_at, run_id limit @max_rows;
+
+-- name: deleted_candidates(queue_id, after_at, after_id, until_at, until_id, max_rows)
+select deleted_at, run_id from pawl_runs indexed by pawl_runs_deleted
+where deleted_at is not null and @queue_id is null
+  and (deleted_at, run_id) > (@after_at, @after_id) and (deleted_at, run_id) <= (@until_at, @until_id)
+order by deleted_at, run_id limit @max_rows;
+
+-- name: archive_candidates(queue_id, after_at, after_id, until_at, until_id, max_rows)
+select archived_at, message_id from pawl_archive indexed by pawl_archive_aged
+where queue_id = @queue_id and dead = 0
+  and (archived_at, message_id) > (@after_at, @after_id)
+  and (archived_at, message_id) <= (@until_at, @until_id)
+order by archived_at, message_id limit @max_rows;
+
+-- name: dead_letters_candidates(queue_id, after_at, after_id, until_at, until_id, max_rows)
+select archived_at, message_id from pawl_archive indexed by pawl_archive_dead_aged
+where queue_id = @queue_id and dead = 1
+  and (archived_at, message_id) > (@after_at, @after_id)
+  and (archived_at, message_id) <= (@until_at, @until_id)
+order by archived_at, message_id limit @max_rows;
+
+-- name: outbox_candidates(queue_id, after_at, after_id, until_at, until_id, max_rows)
+select published_at, outbox_id from pawl_outbox indexed by pawl_outbox_published
+where status = 'PUBLISHED' and @queue_id is null
+  and (published_at, outbox_id) > (@after_at, @after_id)
+  and (published_at, outbox_id) <= (@until_at, @until_id)
+order by published_at, outbox_id limit @max_rows;
+
+-- Few: they need no index.
+-- name: worker_candidates(now, after_at, after_id, until_at, until_id, max_rows)
+select heartbeat_at, worker_id from pawl_workers
+where (status = 'STOPPED' or heartbeat_at + lease_ms * 1000 < @now)
+  and (heartbeat_at, worker_id) > (@after_at, @after_id) and (heartbeat_at, worker_id) <= (@until_at, @until_id)
+order by heartbeat_at, worker_id limit @max_rows;
+
+-- Not the live ones; nor those that somebody live may still ask for: what has called them, or has started them,
+-- and would start them again under their key.
+-- name: run_is_prunable(run_id, soft_deleted)
+select 1 from pawl_runs r
+where r.run_id = @run_id and r.completed_at is not null and (r.deleted_at is not null) = @soft_deleted
+  and not exists (select 1 from pawl_runs p where p.run_id = r.parent_run_id and p.completed_at is null)
+  and not exists (select 1 from pawl_calls c where c.run_id = r.run_id);
+
+-- name: count_run_events(run_id)
+select count(*) from pawl_events where run_id = @run_id;
+
+-- name: delete_run_steps(run_id)
+delete from pawl_steps where run_id = @run_id;
+
+-- name: delete_run_tasks(run_id)
+delete from pawl_tasks where run_id = @run_id;
+
+-- name: delete_run_tags(run_id)
+delete from pawl_run_tags where run_id = @run_id;
+
+-- name: delete_run_signals(run_id)
+delete from pawl_signals where run_id = @run_id;
+
+-- name: delete_run_events(run_id)
+delete from pawl_events where run_id = @run_id;
+
+-- name: delete_run_calls(run_id)
+delete from pawl_calls where caller_run_id = @run_id;
+
+-- name: delete_run_row(run_id)
+delete from pawl_runs where run_id = @run_id;
+
+-- name: delete_archived(message_id)
+delete from pawl_archive where message_id = @message_id;
+
+-- name: delete_outbox_event(outbox_id)
+delete from pawl_outbox where outbox_id = @outbox_id;
+
+-- name: delete_worker(worker_id)
+delete from pawl_workers where worker_id = @worker_id;
+
+-- name: prune_due()
+select due_at from pawl_prune_turn;
+
+-- name: claim_prune(due_at)
+update pawl_prune_turn set due_at = @due_at;

@@ -1,0 +1,36 @@
+#include <pawl/retention.h>
+#include <pawl/store.h>
+#include <thread>
+
+#include "model/check_retention.h"
+#include "store/backend.h"
+#include "store/prune_pass.h"
+#include "store/retry.h"
+
+namespace pawl {
+
+using store::retrying;
+
+void Store::set_retention(RetentionKind kind, const std::string& name, const Keep& keep) const {
+    model::check_retention(kind, name, keep);
+    retrying(*backend_, [&] { return backend_->set_retention(kind, name, keep); });
+}
+
+void Store::set_retention(RetentionKind kind, const Keep& keep) const {
+    set_retention(kind, "", keep);
+}
+
+std::vector<RetentionPolicy> Store::retention() const {
+    return retrying(*backend_, [&] { return backend_->retention(); });
+}
+
+PruneReport Store::prune(const PruneOptions& options) const {
+    model::check_prune_options(options);
+    store::PrunePass pass(*backend_, options);
+    while (pass.step()) {
+        if (!options.dry_run) std::this_thread::sleep_for(pass.pause(options.share));
+    }
+    return pass.report();
+}
+
+}  // namespace pawl

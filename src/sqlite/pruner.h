@@ -1,0 +1,42 @@
+// A batch of pruning, inside a transaction; what sql/postgres/functions/26_prune.sql is for
+// PostgreSQL.
+#pragma once
+
+#include "sqlite/session.h"
+#include "store/backend.h"
+
+namespace pawl::sqlite {
+
+// The newest that a policy by count lets go; none where there are fewer.
+[[nodiscard]] std::optional<store::PrunePosition> find_bound(
+    Session& session, RetentionKind kind, QueueId queue, std::int64_t keep_count
+);
+
+class Pruner {
+public:
+    Pruner(Session& session, Timestamp now, const store::PruneBatch& batch)
+        : session_(session), now_(now), batch_(batch) {}
+    [[nodiscard]] store::PrunedBatch prune();
+
+private:
+    struct Policy {
+        std::int64_t id = 0;
+        store::PrunePosition until;
+        std::optional<Timestamp> done_at;
+    };
+    [[nodiscard]] std::optional<Policy> find_policy();
+    [[nodiscard]] std::vector<store::PrunePosition> candidates(
+        RetentionKind kind, const store::PrunePosition& after, const store::PrunePosition& until
+    );
+    // How many rows went, or would go.
+    [[nodiscard]] std::int64_t take(std::int64_t id);
+    [[nodiscard]] std::int64_t take_run(RunId run);
+    [[nodiscard]] std::int64_t take_events(RunId run);
+    void remember(const Policy& policy, const store::PrunedBatch& pruned);
+
+    Session& session_;
+    const Timestamp now_;
+    const store::PruneBatch& batch_;
+};
+
+}  // namespace pawl::sqlite
