@@ -60,6 +60,8 @@ public:
 
     [[nodiscard]] WorkerId id() const;
     [[nodiscard]] WorkerStatus status() const;
+    /// Where its metrics are; 0 where it has none, and after stop().
+    [[nodiscard]] int metrics_port() const;
     void start();         ///< returns at once
     void poll_forever();  ///< start(), then returns after stop(), interrupt() or a handled signal
     int poll_once();      ///< claims what is there now, runs it, reports it; returns how many
@@ -91,6 +93,16 @@ struct WorkerOptions {
     int concurrency = 16;  ///< handlers at a time; threads are made when they are needed
     /// Between two steps a run gives its thread to another one: much cheaper where steps are short,
     /// but the function may go on in another thread, so nothing that belongs to a thread (a held
+/// Where a worker's metrics can be scraped: http://address:port/metrics, in Prometheus' text
+/// format.
+struct MetricsOptions {
+    int port = 0;                       ///< 0: any free one; Worker::metrics_port() tells which
+    std::string address = "127.0.0.1";  ///< numeric; "0.0.0.0": whoever reaches this host may read
+    /// How old what is read from the database may be (queue depths, lag); a slow one is asked less
+    /// often still. 0: it is asked at each scrape.
+    Duration refresh = 5s;
+};
+
     /// mutex, a thread_local) may be kept over a step.
     bool share_threads = false;
     std::optional<Duration> lease;      ///< default: each queue's
@@ -113,6 +125,7 @@ struct WorkerOptions {
 class WorkerBuilder {
 public:
     explicit WorkerBuilder(std::string name) { options_.name = std::move(name); }
+    std::optional<MetricsOptions> metrics = {};  ///< none: nothing is counted, nothing listens
 
     /// A handler that returns archives the message (deletes it where the queue keeps no archive);
     /// one that throws gives it back with backoff. It takes (const Message&), (HandlerContext&),
@@ -217,7 +230,15 @@ public:
         return *this;
     }
     /// Registers the worker with the store. Throws queue_not_found, workflow_not_found, test_clock,
-    /// duplicate_workflow, invalid_argument.
+    /// An endpoint for Prometheus from create() to stop(); one per worker. See docs/metrics.md.
+    WorkerBuilder& metrics(int port, std::string address = "127.0.0.1") {
+        return metrics(MetricsOptions{port, std::move(address)});
+    }
+    WorkerBuilder& metrics(MetricsOptions options) {
+        return options_.metrics = std::move(options), *this;
+    }
+    /// duplicate_workflow, invalid_argument; with metrics listen_failed, and backend_missing where
+    /// this build has none.
     [[nodiscard]] Worker create(const Store& store) const;
 
 private:

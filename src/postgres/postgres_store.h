@@ -114,6 +114,7 @@ public:
     StoreStats stats() override;
 
     base::WakeHub& wake_hub() override;
+    store::Backlog backlog(std::span<const std::string> queues) override;
     base::RunSignals& run_signals() override;
     std::optional<RunInfo> announce_waiter(RunId run) override;
     [[nodiscard]] bool hears_others() const override {

@@ -12,6 +12,7 @@
 #include "runtime/executor.h"
 #include "runtime/heartbeat.h"
 #include "runtime/lease_table.h"
+#include "runtime/metrics_endpoint.h"
 #include "runtime/outbox_dispatcher.h"
 #include "runtime/scheduler.h"
 #include "store/backend.h"
@@ -20,15 +21,18 @@ namespace pawl::runtime {
 
 class WorkerRuntime {
 public:
-    // Registers the worker. Throws queue_not_found, workflow_not_found, flow_not_found, test_clock,
-    // invalid_argument.
-    WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOptions options);
+    // Registers the worker, and opens its metrics where it shall have some. Throws queue_not_found,
+    // workflow_not_found, flow_not_found, test_clock, invalid_argument, listen_failed.
+    WorkerRuntime(
+        std::shared_ptr<store::Backend> backend, WorkerOptions options, const OpenMetrics& open
+    );
     ~WorkerRuntime();
     WorkerRuntime(const WorkerRuntime&) = delete;
     WorkerRuntime& operator=(const WorkerRuntime&) = delete;
 
     [[nodiscard]] WorkerId id() const { return id_; }
     [[nodiscard]] WorkerStatus status();
+    [[nodiscard]] int metrics_port();
     void start();
     void poll_forever();
     int poll_once();
@@ -68,6 +72,8 @@ private:
 
     // In the order in which they need each other; destroyed in reverse.
     LeaseTable leases_;
+    std::shared_ptr<WorkerMeters> meters_;  // null: nobody measures
+    std::unique_ptr<MetricsEndpoint> endpoint_;
     std::unique_ptr<Committer> committer_;
     std::unique_ptr<Executor> executor_;
     std::unique_ptr<Claimer> claimer_;

@@ -117,6 +117,7 @@ public:
     StoreStats stats() override;
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;
+    store::Backlog backlog(std::span<const std::string> queues) override;
     std::optional<RunInfo> announce_waiter(RunId run) override;
 
 private:

@@ -30,6 +30,22 @@ struct HeartbeatResult {
     std::vector<WriteOutcome> outcomes;  // one per lease; busy ones are simply asked again later
 };
 
+// What waits in the store, for monitors: cheap enough to be asked for every few seconds.
+struct QueueBacklog {
+    std::string queue;
+    std::int64_t ready = 0;
+    std::int64_t waiting = 0;
+    std::int64_t leased = 0;
+    std::int64_t dead = 0;
+    std::optional<Duration> oldest_ready_age;
+};
+struct Backlog {
+    std::vector<QueueBacklog> queues;    // those that exist, by name
+    std::optional<Duration> outbox_lag;  // none: nothing is due
+    std::int64_t workers_live = 0;
+    std::int64_t workers_lost = 0;
+};
+
 // What became of a trigger. Not created: the idempotency key had been used, this is that run.
 struct Triggered {
     RunId run;
@@ -235,6 +251,8 @@ public:
     // False where other processes cannot wake us (a pooler in transaction mode): poll more often.
     [[nodiscard]] virtual bool hears_others() const { return true; }
 
+    // Of these queues and the whole store, in one round trip.
+    virtual Backlog backlog(std::span<const std::string> queues) = 0;
 private:
     ConnectOptions options_;
     base::Log log_;
