@@ -71,12 +71,18 @@ public:
     void interrupt();  ///< ends the polling; poll_forever() returns after a drain
     void suspend();    ///< claims nothing until resume()
     void resume();
-    /// SIGINT and SIGTERM end poll_forever() with a drain. Opt-in; one worker per process.
+    /// SIGINT and SIGTERM end poll_forever() with a drain. Opt-in; in a process with several
+    /// workers each is asked to (or see pawl::poll_forever).
     void handle_signals();
 
 private:
     std::shared_ptr<runtime::WorkerRuntime> runtime_;
 };
+
+/// All of them, of any stores: handle_signals() and poll_forever() for each, side by side. Returns
+/// when all have ended; a signal drains all at once. When one throws, the others are stopped and it
+/// is thrown on.
+void poll_forever(std::span<Worker> workers);
 
 /// One queue's handler, and how many messages it takes at a time; or one workflow's function.
 struct HandlerSpec {
@@ -87,12 +93,6 @@ struct HandlerSpec {
     std::shared_ptr<const FlowHandlers> flow = {};  ///< instead of both: of a flow's steps
 };
 
-struct WorkerOptions {
-    std::string name;
-    int port = 0;          ///< shown to operators; nothing listens there
-    int concurrency = 16;  ///< handlers at a time; threads are made when they are needed
-    /// Between two steps a run gives its thread to another one: much cheaper where steps are short,
-    /// but the function may go on in another thread, so nothing that belongs to a thread (a held
 /// Where a worker's metrics can be scraped: http://address:port/metrics, in Prometheus' text
 /// format.
 struct MetricsOptions {
@@ -103,6 +103,12 @@ struct MetricsOptions {
     Duration refresh = 5s;
 };
 
+struct WorkerOptions {
+    std::string name;
+    int port = 0;          ///< shown to operators; nothing listens there
+    int concurrency = 16;  ///< handlers at a time; threads are made when they are needed
+    /// Between two steps a run gives its thread to another one: much cheaper where steps are short,
+    /// but the function may go on in another thread, so nothing that belongs to a thread (a held
     /// mutex, a thread_local) may be kept over a step.
     bool share_threads = false;
     std::optional<Duration> lease;      ///< default: each queue's
@@ -119,13 +125,13 @@ struct MetricsOptions {
     bool housekeeping = true;
     Sink outbox_sink = {};  ///< where given, the worker dispatches the store's outbox too
     DispatcherOptions dispatcher = {};
+    std::optional<MetricsOptions> metrics = {};  ///< none: nothing is counted, nothing listens
     std::vector<std::string> discover;  ///< prefixes of discovered workflows to create and handle
 };
 
 class WorkerBuilder {
 public:
     explicit WorkerBuilder(std::string name) { options_.name = std::move(name); }
-    std::optional<MetricsOptions> metrics = {};  ///< none: nothing is counted, nothing listens
 
     /// A handler that returns archives the message (deletes it where the queue keeps no archive);
     /// one that throws gives it back with backoff. It takes (const Message&), (HandlerContext&),
@@ -224,12 +230,6 @@ public:
         options_.dispatcher = options;
         return *this;
     }
-    WorkerBuilder& backoff(Duration base, Duration cap) {
-        options_.backoff_base = base;
-        options_.backoff_cap = cap;
-        return *this;
-    }
-    /// Registers the worker with the store. Throws queue_not_found, workflow_not_found, test_clock,
     /// An endpoint for Prometheus from create() to stop(); one per worker. See docs/metrics.md.
     WorkerBuilder& metrics(int port, std::string address = "127.0.0.1") {
         return metrics(MetricsOptions{port, std::move(address)});
@@ -237,6 +237,12 @@ public:
     WorkerBuilder& metrics(MetricsOptions options) {
         return options_.metrics = std::move(options), *this;
     }
+    WorkerBuilder& backoff(Duration base, Duration cap) {
+        options_.backoff_base = base;
+        options_.backoff_cap = cap;
+        return *this;
+    }
+    /// Registers the worker with the store. Throws queue_not_found, workflow_not_found, test_clock,
     /// duplicate_workflow, invalid_argument; with metrics listen_failed, and backend_missing where
     /// this build has none.
     [[nodiscard]] Worker create(const Store& store) const;

@@ -158,14 +158,14 @@ void WorkerRuntime::poll_forever() {
     };
     {
         std::unique_lock lock(mutex_);
-        while (!ended() && !(signals_ && termination_requested())) {
+        while (!ended() && !(signals_ && termination_requested(signals_before_))) {
             if (!signals_) {
                 changed_.wait(lock, ended);
                 continue;
             }
             // A signal ends this wait at once; a stop by other means is seen a moment later.
             lock.unlock();
-            wait_for_termination(100ms);
+            wait_for_termination(signals_before_, 100ms);
             lock.lock();
         }
     }
@@ -292,8 +292,8 @@ void WorkerRuntime::obey(WorkerStatus stored) {
 }
 
 void WorkerRuntime::handle_signals() {
-    catch_termination_signals();
     const std::lock_guard lock(mutex_);
+    if (!signals_) signals_before_ = catch_termination_signals();
     signals_ = true;
 }
 

@@ -67,13 +67,14 @@ private:
     std::atomic<bool> stopping_ = false;
     bool stopped_ = false;
     bool signals_ = false;
+    std::uint32_t signals_before_ = 0;  // that came before we caught them
     StopReport stop_report_;
     std::mutex stop_mutex_;
 
     // In the order in which they need each other; destroyed in reverse.
-    LeaseTable leases_;
     std::shared_ptr<WorkerMeters> meters_;  // null: nobody measures
     std::unique_ptr<MetricsEndpoint> endpoint_;
+    LeaseTable leases_;
     std::unique_ptr<Committer> committer_;
     std::unique_ptr<Executor> executor_;
     std::unique_ptr<Claimer> claimer_;

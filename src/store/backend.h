@@ -101,6 +101,14 @@ public:
     Backend(ConnectOptions options, base::Log log)
         : options_(std::move(options)), log_(std::move(log)) {}
     virtual ~Backend() = default;
+    // For another store of the same program: the hook is still called once at a time.
+    [[nodiscard]] ConnectOptions shared_options() const {
+        ConnectOptions options = options_;
+        options.log = [log = log_](LogLevel level, std::string_view text) {
+            log.write(level, text);
+        };
+        return options;
+    }
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;
 
@@ -111,6 +119,10 @@ public:
     // --- schema and clock ---
     virtual void install() = 0;
     virtual SchemaReport verify() = 0;
+    // Also where this store is not installed.
+    virtual std::vector<Tenant> tenants() = 0;
+    // The name is checked by the caller (model::check_schema_name).
+    virtual std::shared_ptr<Backend> open_tenant(const std::string& name) = 0;
     virtual Timestamp now() = 0;
     virtual void set_test_clock(std::optional<Timestamp> now) = 0;  // nullopt restores the real one
     virtual bool has_test_clock() = 0;
@@ -239,6 +251,8 @@ public:
     virtual std::int64_t purge_workers(Duration older_than) = 0;
 
     virtual StoreStats stats() = 0;
+    // Of these queues and the whole store, in one round trip.
+    virtual Backlog backlog(std::span<const std::string> queues) = 0;
 
     // --- wake-ups: hints only ---
     // Starts listening on first use; woken by queue id, or by everything.
@@ -251,8 +265,6 @@ public:
     // False where other processes cannot wake us (a pooler in transaction mode): poll more often.
     [[nodiscard]] virtual bool hears_others() const { return true; }
 
-    // Of these queues and the whole store, in one round trip.
-    virtual Backlog backlog(std::span<const std::string> queues) = 0;
 private:
     ConnectOptions options_;
     base::Log log_;

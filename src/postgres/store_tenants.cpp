@@ -1,0 +1,23 @@
+// Tenants are schemas of the same database.
+#include "generated/postgres_sql.h"
+#include "postgres/postgres_store.h"
+
+namespace pawl::postgres {
+
+std::vector<Tenant> PostgresStore::tenants() {
+    // Not checked(): ours need not be installed.
+    const auto connection = pool_.lend();
+    const Rows rows = translated([&] { return connection->run(sql::tenants, {}, Access::read); });
+    std::vector<Tenant> tenants;
+    for (int i = 0; i < rows.size(); ++i)
+        tenants.push_back({rows.string(i, 0), rows.is_null(i, 1) ? 0 : rows.int4(i, 1)});
+    return tenants;
+}
+
+std::shared_ptr<store::Backend> PostgresStore::open_tenant(const std::string& name) {
+    PostgresTarget target = target_;
+    target.schema = name;
+    return open_postgres(std::move(target), shared_options());
+}
+
+}  // namespace pawl::postgres
