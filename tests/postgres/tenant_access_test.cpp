@@ -1,6 +1,7 @@
 // On PostgreSQL: a role of one tenant reaches nothing of another one, and neither do locks and
 // wake-ups.
 #include <pawl/json.h>
+#include <thread>
 
 #include "support/tenants_test.h"
 
@@ -106,6 +107,26 @@ TEST_P(TenantAccessTest, other_programs_tables_are_no_tenants) {
     EXPECT_EQ(
         listed_tenants(store()), (std::vector<std::string>{place().schema(), name("a"), name("b")})
     );
+}
+
+TEST_P(TenantAccessTest, tenants_that_come_and_go_do_not_disturb_the_list) {
+    std::jthread others([&](const std::stop_token& stop) {
+        const auto session = database();
+        const std::string other = name("c");
+        while (!stop.stop_requested()) {
+            session->run("create schema " + other);
+            session->run(
+                "create table " + other +
+                ".schema_version (version integer, name text, functions text, installed_at text)"
+            );
+            session->run("create table " + other + ".schema_manifest (kind text)");
+            session->run("drop schema " + other + " cascade");
+        }
+    });
+    for (int i = 0; i < 50; ++i) {
+        const auto seen = listed_tenants(store());
+        EXPECT_NE(std::ranges::find(seen, name("a")), seen.end());
+    }
 }
 
 TEST_P(TenantAccessTest, locks_and_channels_are_the_tenants_own) {
