@@ -18,7 +18,7 @@ int usage() {
         "usage: ./dev bench queue|workflow|flow|retention [--json FILE] [--quick] [--only "
         "postgres|sqlite] "
         "[--part PART]\n"
-        "parts: queue drain|claim|idle, workflow drain|end_to_end|latency|resume, "
+        "parts: queue drain|claim|idle, workflow drain|end_to_end|latency|resume|metrics, "
         "flow drain|steps|map|finished\n",
         stderr
     );
@@ -88,7 +88,10 @@ bool workflow(const Arguments& arguments, bench::Report& report) {
     options.end_to_end = arguments.has_part("end_to_end");
     options.latency = arguments.has_part("latency");
     options.resume = arguments.has_part("resume");
-    if (!options.drain && !options.end_to_end && !options.latency && !options.resume) return false;
+    options.metrics = arguments.has_part("metrics");
+    if (!options.drain && !options.end_to_end && !options.latency && !options.resume &&
+        !options.metrics)
+        return false;
     bench::workflow_bench(options, report);
     return true;
 }

@@ -115,6 +115,31 @@ void resumes(WorkflowSiteFactory open, const WorkflowOptions& options, Report& r
     ));
 }
 
+// A worker that is measured against one that is not.
+void metered_drains(WorkflowSiteFactory open, const WorkflowOptions& options, Report& report) {
+    const auto site = open("metrics", Place::fresh);
+    const auto drained = [&](Metrics metrics) {
+        site->clear();
+        trigger_runs(*site, options.runs);
+        site->tidy();
+        return drain(*site, options.runs, Triggering::before, Threads::shared, metrics);
+    };
+    Pairs rates;
+    Pairs cpu;
+    for (int round = 0; round < options.rounds; ++round) {
+        const Round without = drained(Metrics::off);
+        const Round with = drained(Metrics::on);
+        rates.add(rate(options.runs, with), rate(options.runs, without));
+        cpu.add(
+            with.used.cpu_seconds * 1e6 / options.runs,
+            without.used.cpu_seconds * 1e6 / options.runs
+        );
+    }
+    const nlohmann::json params{{"runs", options.runs}, {"against", "no metrics"}};
+    report.add(rates.result("metrics", site->backend(), params, "runs/s"));
+    report.add(cpu.result("metrics client", site->backend(), params, "us CPU/run"));
+}
+
 }  // namespace
 
 void workflow_bench(const WorkflowOptions& options, Report& report) {
@@ -129,6 +154,7 @@ void workflow_bench(const WorkflowOptions& options, Report& report) {
             drains(open, options, Triggering::meanwhile, Threads::shared, report);
         if (options.latency) latency(open, options, report);
         if (options.resume) resumes(open, options, report);
+        if (options.metrics) metered_drains(open, options, report);
     }
 }
 

@@ -17,6 +17,7 @@ struct WorkflowOptions {
     bool end_to_end = true;
     bool latency = true;
     bool resume = true;
+    bool metrics = true;
 };
 
 void workflow_bench(const WorkflowOptions& options, Report& report);

@@ -58,8 +58,12 @@ struct Handled {
     std::binary_semaphore all{0};
 };
 
-pawl::Worker make_worker(const WorkflowSite& site, Handled& handled, Threads threads) {
-    return pawl::worker("bench")
+pawl::Worker make_worker(
+    const WorkflowSite& site, Handled& handled, Threads threads, Metrics metrics
+) {
+    auto builder = pawl::worker("bench");
+    if (metrics == Metrics::on) builder.metrics(0);
+    return builder
         .handle(
             workflow_name,
             [&](pawl::Context& context, const pawl::Json& input) {
@@ -123,9 +127,11 @@ void trigger_runs(const WorkflowSite& site, int runs) {
     for (int done = 0; done < runs; done += batch) pawl::execute_many(some, site.store());
 }
 
-Round drain(const WorkflowSite& site, int runs, Triggering triggering, Threads threads) {
+Round drain(
+    const WorkflowSite& site, int runs, Triggering triggering, Threads threads, Metrics metrics
+) {
     Handled handled(runs);
-    auto worker = make_worker(site, handled, threads);
+    auto worker = make_worker(site, handled, threads, metrics);
     const Round round = timed([&] {
         worker.start();
         std::future<void> trigger;
@@ -185,7 +191,7 @@ void make_crashed_runs(const WorkflowSite& site, int runs) {
 
 Round resume(const WorkflowSite& site, int runs) {
     Handled handled(runs);
-    auto worker = make_worker(site, handled, Threads::shared);
+    auto worker = make_worker(site, handled, Threads::shared, Metrics::off);
     const Round round = timed([&] {
         worker.start();
         handled.wait_for_all();

@@ -8,6 +8,7 @@ namespace bench {
 
 enum class Triggering { before, meanwhile };
 enum class Threads { shared, one_per_run };
+enum class Metrics { off, on };
 
 struct Round {
     double seconds = 0;
@@ -20,7 +21,11 @@ void trigger_runs(const WorkflowSite& site, int runs);
 // From the start of a worker until all runs are SUCCESS in the store. They have three steps. Throws
 // where that is not what the store holds in the end.
 [[nodiscard]] Round drain(
-    const WorkflowSite& site, int runs, Triggering triggering, Threads threads
+    const WorkflowSite& site,
+    int runs,
+    Triggering triggering,
+    Threads threads,
+    Metrics metrics = Metrics::off
 );
 [[nodiscard]] Round bare_drain(
     const WorkflowSite& site, int runs, int connections, Triggering triggering

@@ -96,6 +96,7 @@ _pawl() {
             ' worker interrupt' | \
             ' worker stop' | \
             ' worker purge' | \
+            ' tenants' | \
             ' stats' | \
             ' demo' | \
             ' completion' | \
@@ -145,7 +146,7 @@ _pawl() {
     --after | --age | --aggregate | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --batch | --before | --ca-file | --catch-up | --catch-up-limit | --concurrency | --count | --cron | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --end | --error | --file | --forbidden | --header | --jitter | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --overlap | --parent | --priority | --publish | --qty | --reason | --required | --run | --run-timeout | --share | --since | --source | --start | --start-delay | --state | --status | --subject | --tag | --time-zone | --timeout | --to | --traceparent | --type | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) return ;;
     esac
     case $path in
-    '') words='install verify queue enqueue dequeue settle message archive workflow flow trigger run schedule outbox retention prune worker stats demo completion --version --help --url --json' ;;
+    '') words='install verify queue enqueue dequeue settle message archive workflow flow trigger run schedule outbox retention prune worker tenants stats demo completion --version --help --url --json' ;;
     ' install') words='--help --url --json' ;;
     ' verify') words='--help --url --json' ;;
     ' queue') words='create list delete purge pause resume stats --help --url --json' ;;
@@ -229,6 +230,7 @@ _pawl() {
     ' worker interrupt') words='--help --url --json' ;;
     ' worker stop') words='--help --url --json' ;;
     ' worker purge') words='--help --older-than --url --json' ;;
+    ' tenants') words='--help --url --json' ;;
     ' stats') words='--help --url --json' ;;
     ' demo') words='--help --url --json' ;;
     ' completion') words='bash --help --url --json' ;;

@@ -75,11 +75,9 @@ std::shared_ptr<store::Backend> open_sqlite_url(store::Url& url, ConnectOptions 
         target.busy_timeout = Duration(*timeout);
     target.max_connections =
         url.take_number("max_connections", 1, 1000).value_or(target.max_connections);
-    if (url.take("schema")) {
-        throw Error(
-            ErrorCode::invalid_url,
-            "SQLite stores have no schema parameter: use a file for each tenant"
-        );
+    if (const auto schema = url.take("schema")) {
+        model::check_schema_name(*schema);
+        target = sqlite::tenant_target(target, *schema);
     }
     url.refuse_unknown();
     return sqlite::open_sqlite(target, std::move(options));

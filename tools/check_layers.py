@@ -13,15 +13,16 @@ LAYERS = {
     "postgres": {"base", "model", "store"},
     "sqlite": {"base", "model", "store"},
     "runtime": {"base", "model", "store"},
-    "api": {"base", "model", "store", "runtime"},
+    "api": {"base", "model", "store", "runtime", "metrics"},
     "sinks": {"base", "model"},
+    "metrics": {"base", "model", "store", "runtime"},
     "cli": set(),  # a user of the library like any other
 }
 # A file directly in src is the composition root: it knows every layer.
-# The native headers stay inside their folder.
-NATIVE = {"libpq-fe.h": "postgres", "sqlite3.h": "sqlite", "httplib.h": "sinks"}
+# The native headers (a file, or a folder of them) stay inside their folder.
+NATIVE = {"libpq-fe.h": "postgres", "sqlite3.h": "sqlite", "httplib.h": "sinks", "prometheus": "metrics"}
 # Who includes a public header must not need these; nlohmann is the opt-in of json.h.
-NOT_PUBLIC = re.compile(r"(libpq-fe\.h|sqlite3\.h|httplib\.h|fmt/.*|nlohmann/.*)$")
+NOT_PUBLIC = re.compile(r"(libpq-fe\.h|sqlite3\.h|httplib\.h|prometheus/.*|fmt/.*|nlohmann/.*)$")
 JSON_ADAPTER = pathlib.PurePath("include/pawl/json.h")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]')
@@ -39,8 +40,9 @@ def complaint_in_src(path, target):
         return f"src/{layer} is not a known layer; add it to {pathlib.Path(__file__).name}"
     if layer and folder and folder not in LAYERS[layer] | {layer}:
         return f"{layer} may not include {folder}"
-    if target in NATIVE and layer != NATIVE[target]:
-        return f"only src/{NATIVE[target]} may include it"
+    native = target if target in NATIVE else target.partition("/")[0]
+    if native in NATIVE and layer != NATIVE[native]:
+        return f"only src/{NATIVE[native]} may include it"
     return None
 
 

@@ -48,6 +48,7 @@ enum class ErrorCode {
     context_misuse,    ///< a Context used where it must not be: the message says how
     schedule_not_found,
     outbox_event_not_found,
+    listen_failed,        ///< nothing can listen at that address and port: in use, or not allowed
     invalid_payload,      ///< not valid JSON
     payload_too_large,    ///< above ConnectOptions::max_payload_bytes
     wrong_transaction,    ///< a connection of another kind of database, or with no open transaction

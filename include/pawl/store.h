@@ -51,6 +51,13 @@ struct SchemaReport {
 
 enum class DeleteMode { if_empty, force };
 
+/// A store among those that share a PostgreSQL database, each in a schema of its own, or that lie
+/// beside each other as SQLite files: app.db, app.tenant_a.db. See docs/tenants.md.
+struct Tenant {
+    std::string name;        ///< what `?schema=` names; without it, `pawl`
+    int schema_version = 0;  ///< may be another one than this library's
+};
+
 /// A copyable, thread-safe handle. The last copy closes the connections.
 class Store {
 public:
@@ -60,6 +67,12 @@ public:
     /// workers run. Throws schema_too_new where the database was written by a newer pawl.
     void install() const;
     [[nodiscard]] SchemaReport verify() const;
+
+    /// The tenants that are installed and that we may read, by name. This store need not be one.
+    [[nodiscard]] std::vector<Tenant> tenants() const;
+    /// Another tenant, with the URL's other parameters and the options of this store, but
+    /// connections of its own; install() makes it. Throws invalid_schema_name, connection_failed.
+    [[nodiscard]] Store tenant(const std::string& name) const;
 
     /// Creates the queue or changes the options given. Names: 1 to 128 characters out of letters,
     /// digits, '_', '-', '.', ':', not starting with '.'.
@@ -212,9 +225,10 @@ private:
 
 /// Opens a store:
 ///   sqlite:path/to/file.db   sqlite::memory:   postgresql://user@host/db   postgres://...
-/// Parameters: schema (PostgreSQL, default pawl), synchronous (SQLite: full, normal), busy_timeout
-/// (SQLite, milliseconds), max_connections, pooler=transaction (PostgreSQL behind PgBouncer);
-/// others go to libpq. The first connection is made here, so that a wrong address fails at once.
+/// Parameters: schema (a tenant, default pawl: see docs/tenants.md), synchronous (SQLite: full,
+/// normal), busy_timeout (SQLite, milliseconds), max_connections, pooler=transaction (PostgreSQL
+/// behind PgBouncer); others go to libpq. The first connection is made here, so that a wrong
+/// address fails at once.
 [[nodiscard]] Store connect(const std::string& url, ConnectOptions options = {});
 
 }  // namespace pawl

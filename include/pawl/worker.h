@@ -60,6 +60,8 @@ public:
 
     [[nodiscard]] WorkerId id() const;
     [[nodiscard]] WorkerStatus status() const;
+    /// Where its metrics are; 0 where it has none, and after stop().
+    [[nodiscard]] int metrics_port() const;
     void start();         ///< returns at once
     void poll_forever();  ///< start(), then returns after stop(), interrupt() or a handled signal
     int poll_once();      ///< claims what is there now, runs it, reports it; returns how many
@@ -69,12 +71,18 @@ public:
     void interrupt();  ///< ends the polling; poll_forever() returns after a drain
     void suspend();    ///< claims nothing until resume()
     void resume();
-    /// SIGINT and SIGTERM end poll_forever() with a drain. Opt-in; one worker per process.
+    /// SIGINT and SIGTERM end poll_forever() with a drain. Opt-in; in a process with several
+    /// workers each is asked to (or see pawl::poll_forever).
     void handle_signals();
 
 private:
     std::shared_ptr<runtime::WorkerRuntime> runtime_;
 };
+
+/// All of them, of any stores: handle_signals() and poll_forever() for each, side by side. Returns
+/// when all have ended; a signal drains all at once. When one throws, the others are stopped and it
+/// is thrown on.
+void poll_forever(std::span<Worker> workers);
 
 /// One queue's handler, and how many messages it takes at a time; or one workflow's function.
 struct HandlerSpec {
@@ -83,6 +91,16 @@ struct HandlerSpec {
     Handler handler = {};
     WorkflowHandler workflow = {};                  ///< instead of `handler`
     std::shared_ptr<const FlowHandlers> flow = {};  ///< instead of both: of a flow's steps
+};
+
+/// Where a worker's metrics can be scraped: http://address:port/metrics, in Prometheus' text
+/// format.
+struct MetricsOptions {
+    int port = 0;                       ///< 0: any free one; Worker::metrics_port() tells which
+    std::string address = "127.0.0.1";  ///< numeric; "0.0.0.0": whoever reaches this host may read
+    /// How old what is read from the database may be (queue depths, lag); a slow one is asked less
+    /// often still. 0: it is asked at each scrape.
+    Duration refresh = 5s;
 };
 
 struct WorkerOptions {
@@ -108,6 +126,7 @@ struct WorkerOptions {
     bool housekeeping = true;
     Sink outbox_sink = {};  ///< where given, the worker dispatches the store's outbox too
     DispatcherOptions dispatcher = {};
+    std::optional<MetricsOptions> metrics = {};  ///< none: nothing is counted, nothing listens
     std::vector<std::string> discover;  ///< prefixes of discovered workflows to create and handle
 };
 
@@ -212,13 +231,21 @@ public:
         options_.dispatcher = options;
         return *this;
     }
+    /// An endpoint for Prometheus from create() to stop(); one per worker. See docs/metrics.md.
+    WorkerBuilder& metrics(int port, std::string address = "127.0.0.1") {
+        return metrics(MetricsOptions{port, std::move(address)});
+    }
+    WorkerBuilder& metrics(MetricsOptions options) {
+        return options_.metrics = std::move(options), *this;
+    }
     WorkerBuilder& backoff(Duration base, Duration cap) {
         options_.backoff_base = base;
         options_.backoff_cap = cap;
         return *this;
     }
     /// Registers the worker with the store. Throws queue_not_found, workflow_not_found, test_clock,
-    /// duplicate_workflow, invalid_argument.
+    /// duplicate_workflow, invalid_argument; with metrics listen_failed, and backend_missing where
+    /// this build has none.
     [[nodiscard]] Worker create(const Store& store) const;
 
 private:

@@ -36,6 +36,21 @@ select 'function', p.proname || '(' || pg_get_function_identity_arguments(p.oid)
 from pg_proc p
 where p.pronamespace = @schema::text::regnamespace
 
+-- Schemas that look like ours and that we may read: other programs have tables called schema_version too.
+-- The version is read by a statement for each, since a table's name cannot be a parameter.
+-- name: tenants()
+select n.nspname::text,
+       (xpath('//version/text()', query_to_xml(
+           format('select max(version) as version from %I.schema_version', n.nspname), true, false, '')))[1]::text::integer
+from pg_namespace n
+join pg_class v on v.relnamespace = n.oid and v.relname = 'schema_version' and v.relkind = 'r'
+where has_schema_privilege(n.oid, 'usage') and has_table_privilege(v.oid, 'select')
+  and array['version', 'name', 'functions', 'installed_at'] <@ (
+      select array_agg(a.attname::text) from pg_attribute a where a.attrelid = v.oid and a.attnum > 0)
+  and exists (
+      select from pg_class m where m.relnamespace = n.oid and m.relname = 'schema_manifest' and m.relkind = 'r')
+order by n.nspname
+
 -- name: clear_manifest()
 delete from {schema}.schema_manifest
 

@@ -212,6 +212,15 @@ select * from {schema}.list_workers(@only_worker::bigint)
 -- name: purge_workers(older_than_ms)
 select {schema}.purge_workers(@older_than_ms::bigint)
 
+-- name: backlog(queue_names)
+select b.queue, b.ready, b.waiting, b.leased, b.dead, b.oldest_ready_ms, {schema}.outbox_lag_ms(), w.live, w.lost
+from (
+    select count(*) filter (where l.status <> 'STOPPED' and not l.lost) as live,
+           count(*) filter (where l.lost) as lost
+    from {schema}.list_workers(null) l
+) w
+left join {schema}.backlog(@queue_names::text[]) b on true
+
 -- name: notify(payload)
 select pg_notify('pawl_{schema_name}', @payload::text)
 

@@ -72,6 +72,24 @@ left join (
 ) m on m.queue_id = q.queue_id
 order by q.name;
 
+-- As queue_stats, of some queues (a JSON list of names), without what is archived.
+-- name: backlog(queue_names, now)
+select q.name, coalesce(m.ready, 0), coalesce(m.waiting, 0), coalesce(m.leased, 0),
+       (select count(*) from pawl_archive a where a.queue_id = q.queue_id and a.dead = 1),
+       m.oldest
+from pawl_queues q
+left join (
+    select queue_id,
+           count(*) filter (where state = 'ready' or visible_at <= @now) as ready,
+           count(*) filter (where state = 'waiting' and visible_at > @now) as waiting,
+           count(*) filter (where state = 'leased' and visible_at > @now) as leased,
+           min(visible_at) filter (where state = 'ready' or visible_at <= @now) as oldest
+    from pawl_messages
+    group by queue_id
+) m on m.queue_id = q.queue_id
+where q.name in (select value from json_each(@queue_names))
+order by q.name;
+
 -- name: store_stats(now)
 select (select count(*) from pawl_queues),
        count(*) filter (where state = 'ready' or visible_at <= @now),

@@ -27,6 +27,15 @@ Queue Store::create_queue(const std::string& name, const QueueOptions& options) 
     return queue(name);
 }
 
+std::vector<Tenant> Store::tenants() const {
+    return retrying(*backend_, [&] { return backend_->tenants(); });
+}
+
+Store Store::tenant(const std::string& name) const {
+    model::check_schema_name(name);
+    return Store(backend_->open_tenant(name));
+}
+
 Queue Store::queue(std::string name) const {
     return {backend_, std::move(name)};
 }

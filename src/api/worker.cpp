@@ -4,6 +4,7 @@
 #include <pawl/worker.h>
 #include <sstream>
 
+#include "metrics/endpoint.h"
 #include "model/check.h"
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
@@ -87,7 +88,9 @@ Worker WorkerBuilder::create(const Store& store) const {
     std::erase_if(options.handlers, [&](const HandlerSpec& spec) {
         return (spec.workflow || spec.flow) && !is_subscribed(options.prefixes, spec.queue);
     });
-    return Worker(std::make_shared<runtime::WorkerRuntime>(store.backend(), std::move(options)));
+    return Worker(std::make_shared<runtime::WorkerRuntime>(
+        store.backend(), std::move(options), metrics::open_endpoint
+    ));
 }
 
 Worker::Worker(std::shared_ptr<runtime::WorkerRuntime> runtime) : runtime_(std::move(runtime)) {}
@@ -100,6 +103,9 @@ WorkerId Worker::id() const {
 }
 WorkerStatus Worker::status() const {
     return runtime_->status();
+}
+int Worker::metrics_port() const {
+    return runtime_->metrics_port();
 }
 void Worker::start() {
     runtime_->start();

@@ -20,6 +20,7 @@ void add_schedule_commands(const Command& root);
 void add_outbox_commands(const Command& root);
 void add_retention_commands(const Command& root);  // retention, prune
 void add_worker_commands(const Command& root);
+void add_tenants_command(const Command& root);
 void add_stats_command(const Command& root);
 void add_demo_command(const Command& root);
 void add_demo_worker_command(const Command& root);  // hidden: what demo starts

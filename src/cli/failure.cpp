@@ -67,6 +67,8 @@ const char* hint_for(ErrorCode code) {
             return "another process is writing; try again";
         case ErrorCode::test_clock:
             return "a test has replaced this store's clock; use another store";
+        case ErrorCode::listen_failed:
+            return "choose another port, or 0 for any free one";
         case ErrorCode::invalid_argument:
         case ErrorCode::run_deleted:
         case ErrorCode::run_cancelled:

@@ -57,6 +57,7 @@ void build(CLI::App& app, const Command& root, Context& context) {
     add_outbox_commands(root);
     add_retention_commands(root);
     add_worker_commands(root);
+    add_tenants_command(root);
     add_stats_command(root);
     add_demo_command(root);
     add_demo_worker_command(root);

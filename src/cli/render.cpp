@@ -72,6 +72,10 @@ std::string to_json(const QueueInfo& queue) {
     });
 }
 
+std::string to_json(const Tenant& tenant) {
+    return dump({{"tenant", tenant.name}, {"schema_version", tenant.schema_version}});
+}
+
 std::string to_json(const QueueStats& stats) {
     return dump(Object{
         {"queue", stats.queue},

@@ -97,14 +97,15 @@ void check_schema_name(std::string_view name) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
     };
     if (!name.empty() && name.size() <= 48 && std::ranges::all_of(name, good) &&
-        !(name.front() >= '0' && name.front() <= '9') && !name.starts_with("pg_"))
+        !(name.front() >= '0' && name.front() <= '9') && !name.starts_with("pg_") &&
+        name != "information_schema" && name != "public")
         return;
     refuse(
         ErrorCode::invalid_schema_name,
         fmt::format(
             "invalid schema name '{}': use 1 to 48 lower case letters, digits and '_', not "
             "starting "
-            "with a digit or 'pg_'",
+            "with a digit or 'pg_', and neither information_schema nor public",
             name.substr(0, 200)
         )
     );

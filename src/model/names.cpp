@@ -108,6 +108,8 @@ std::string_view to_string(ErrorCode code) {
             return "schedule_not_found";
         case ErrorCode::outbox_event_not_found:
             return "outbox_event_not_found";
+        case ErrorCode::listen_failed:
+            return "listen_failed";
         case ErrorCode::invalid_payload:
             return "invalid_payload";
         case ErrorCode::payload_too_large:

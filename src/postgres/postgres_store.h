@@ -21,6 +21,8 @@ public:
 
     void install() override;
     SchemaReport verify() override;
+    std::vector<Tenant> tenants() override;
+    std::shared_ptr<store::Backend> open_tenant(const std::string& name) override;
     Timestamp now() override;
     void set_test_clock(std::optional<Timestamp> now) override;
     bool has_test_clock() override;
@@ -118,6 +120,7 @@ public:
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
     std::int64_t purge_workers(Duration older_than) override;
     StoreStats stats() override;
+    store::Backlog backlog(std::span<const std::string> queues) override;
 
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;

@@ -25,9 +25,10 @@ Claimer::Claimer(
     const WorkerOptions& options,
     WorkerId worker,
     Executor& executor,
-    LeaseTable& leases
+    LeaseTable& leases,
+    WorkerMeters* meters
 )
-    : backend_(backend), options_(options), executor_(executor), leases_(leases) {
+    : backend_(backend), options_(options), executor_(executor), leases_(leases), meters_(meters) {
     bool messages = false;
     bool runs = false;
     bool tasks = false;
@@ -85,6 +86,7 @@ void Claimer::work(const std::stop_token& stop) {
             error_pause_ = 20ms;
         } catch (const std::exception& error) {
             backend_.log().warning(fmt::format("claiming goes on later: {}", error.what()));
+            if (meters_ != nullptr) meters_->claim_errors.add();
             pause_after_error(stop);
         }
     }
@@ -189,6 +191,12 @@ Claimer::Taken Claimer::claim_from(
         std::min(room * source.largest_batch, std::max(max_claim, source.largest_batch));
     const auto asked_at = Clock::now();
     store::Claim claim = source.stream.next(wanted, scan);
+    if (meters_ != nullptr) {
+        meters_->claim_duration.observe(
+            std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - asked_at)
+        );
+        meters_->claim_size.observe(static_cast<std::int64_t>(claim.messages.size()));
+    }
     // What did not fill the room was all there is.
     if (claim.more || static_cast<int>(claim.messages.size()) >= wanted) more_ = true;
     if (claim.next_due) due_at_ = std::min(due_at_, Clock::now() + (*claim.next_due - claim.now));
@@ -222,6 +230,7 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
             batch = calls.back().get();
             batch->spec = spec;
             batch->leases = &leases_;
+            if (meters_ != nullptr) batch->meters = meters_->of(*spec);
             batch->messages.reserve(static_cast<std::size_t>(spec->batch_size));
         }
         claim.messages[i].queue = spec->queue;

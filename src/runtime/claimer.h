@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/executor.h"
+#include "runtime/meters.h"
 #include "store/backend.h"
 #include "store/claim_stream.h"
 
@@ -23,7 +24,8 @@ public:
         const WorkerOptions& options,
         WorkerId worker,
         Executor& executor,
-        LeaseTable& leases
+        LeaseTable& leases,
+        WorkerMeters* meters
     );
     ~Claimer();
     Claimer(const Claimer&) = delete;
@@ -71,6 +73,7 @@ private:
     const WorkerOptions& options_;
     Executor& executor_;
     LeaseTable& leases_;
+    WorkerMeters* const meters_;  // null: nobody measures
 
     // Used by the claiming thread only.
     std::vector<std::string> names_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "runtime/meters.h"
+
 namespace pawl::runtime {
 
 using store::Attempt;
@@ -23,7 +25,8 @@ thread_local bool on_lane = false;
 thread_local bool gathers = false;
 }  // namespace
 
-Committer::Committer(store::Backend& backend) : backend_(backend) {
+Committer::Committer(store::Backend& backend, WorkerMeters* meters)
+    : backend_(backend), meters_(meters) {
     for (std::size_t i = 0; i < lane_count; ++i)
         lanes_.emplace_back([this] { work(stop_.get_token()); });
 }
@@ -198,7 +201,8 @@ std::vector<WriteOutcome> Committer::commit(
     Duration wait = 20ms;
     while (!stop.stop_requested()) {
         try {
-            return backend_.commit(writes, attempt);
+            return meters_ == nullptr ? backend_.commit(writes, attempt)
+                                      : commit_measured(writes, attempt);
         } catch (const Error& error) {
             if (error.in_doubt()) attempt = Attempt::repeated;
             backend_.log().warning(
@@ -207,10 +211,23 @@ std::vector<WriteOutcome> Committer::commit(
         } catch (const std::exception& error) {
             backend_.log().error(fmt::format("{} writes failed: {}", writes.size(), error.what()));
         }
+        if (meters_ != nullptr) meters_->commit_errors.add();
         pause(wait, stop);
         wait = std::min<Duration>(wait * 2, 1s);
     }
     return {};
+}
+
+std::vector<WriteOutcome> Committer::commit_measured(
+    std::span<const Write> writes, Attempt attempt
+) {
+    const auto asked_at = std::chrono::steady_clock::now();
+    auto outcomes = backend_.commit(writes, attempt);
+    meters_->commit_duration.observe(std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - asked_at
+    ));
+    meters_->commit_size.observe(static_cast<std::int64_t>(writes.size()));
+    return outcomes;
 }
 
 void Committer::settle(const Item& item, WriteOutcome outcome) {

@@ -19,6 +19,8 @@
 
 namespace pawl::runtime {
 
+struct WorkerMeters;
+
 class Committer {
 public:
     // Called once, on a committer's thread, when every write of the submission has its final
@@ -27,7 +29,7 @@ public:
     using Settled =
         std::function<void(std::span<const store::Write>, std::span<const store::WriteOutcome>)>;
 
-    explicit Committer(store::Backend& backend);
+    explicit Committer(store::Backend& backend, WorkerMeters* meters = nullptr);
     ~Committer();  // stop() with no time left
     Committer(const Committer&) = delete;
     Committer& operator=(const Committer&) = delete;
@@ -81,6 +83,9 @@ private:
     std::vector<store::WriteOutcome> commit(
         std::span<const store::Write> writes, const std::stop_token& stop
     );
+    std::vector<store::WriteOutcome> commit_measured(
+        std::span<const store::Write> writes, store::Attempt attempt
+    );
     void distribute(std::vector<Item> items, std::vector<store::WriteOutcome> outcomes);
     bool enqueue(std::span<const Item> items);
     void send(const Item& item);
@@ -96,6 +101,7 @@ private:
     void pause(Duration time, const std::stop_token& stop);
 
     store::Backend& backend_;
+    WorkerMeters* const meters_;  // null: nobody measures
     Resume resume_;
     std::mutex mutex_;
     std::condition_variable_any work_;     // a lane may go on

@@ -14,6 +14,7 @@
 namespace pawl::runtime {
 
 class LeaseTable;
+struct HandlerMeters;
 
 struct Executing {
     using Clock = std::chrono::steady_clock;
@@ -21,6 +22,7 @@ struct Executing {
     const HandlerSpec* spec = nullptr;
     std::vector<Message> messages;
     LeaseTable* leases = nullptr;
+    HandlerMeters* meters = nullptr;  // only where the worker is measured
     std::stop_source stop{};
     std::size_t leases_left = 0;  // guarded by the lease table
     // What the handler decided for single messages of its batch; the others are archived.
@@ -35,8 +37,11 @@ struct Executing {
 
     Timestamp claimed_at;                   // the database's clock at the claim,
     Clock::time_point claimed_at_steady{};  // and ours
+    Clock::time_point started_at_steady{};  // only where the worker is measured
     std::atomic<bool> lost = false;         // nothing of it will be recorded any more
     std::atomic<bool> cancelled = false;    // because it was cancelled
+    std::atomic<bool> abandoned = false;    // because the worker stops
+    std::atomic<bool> reported = false;     // the watchdog has reported its end
     std::atomic<Clock::time_point> lease_ends_at{Clock::time_point{}};
 };
 

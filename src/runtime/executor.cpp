@@ -8,6 +8,7 @@
 #include "model/flow.h"
 #include "model/retry.h"
 #include "model/run_error.h"
+#include "runtime/metered_report.h"
 #include "runtime/task_writes.h"
 
 namespace pawl::runtime {
@@ -32,12 +33,17 @@ std::size_t few_threads() {
 }  // namespace
 
 Executor::Executor(
-    const WorkerOptions& options, Committer& committer, LeaseTable& leases, store::Backend& backend
+    const WorkerOptions& options,
+    Committer& committer,
+    LeaseTable& leases,
+    store::Backend& backend,
+    WorkerMeters* meters
 )
     : options_(options),
       committer_(committer),
       leases_(leases),
       backend_(backend),
+      meters_(meters),
       runs_(committer, backend, watchdog_),
       tasks_(options.name, committer, backend, watchdog_),
       shared_(options.share_threads && base::Fiber::supported()),
@@ -190,6 +196,7 @@ std::vector<std::shared_ptr<Executing>> Executor::abandon() {
         }
     }
     for (const auto& executing : running) {
+        executing->abandoned = true;
         executing->lost = true;  // whatever it still reports comes too late
         executing->stop.request_stop();
     }
@@ -227,6 +234,7 @@ void Executor::work() {
 // The mutex is held.
 std::size_t Executor::take_slot(const std::shared_ptr<Executing>& executing) {
     ++running_count_;
+    if (meters_ != nullptr) meters_->executing = static_cast<int>(running_count_);
     if (free_slots_.empty()) {
         running_.push_back(executing);
         return running_.size() - 1;
@@ -257,6 +265,7 @@ void Executor::ended(std::size_t slot) {
     running_[slot].reset();
     free_slots_.push_back(slot);
     --running_count_;
+    if (meters_ != nullptr) meters_->executing = static_cast<int>(running_count_);
     ++finished_;
     tell_waiting();
     if (stopping_ && running_count_ == 0) work_.notify_all();
@@ -266,10 +275,12 @@ void Executor::run(const std::shared_ptr<Executing>& executing) {
     // A worker that does not answer in time loses its task, whether it lives or not.
     if (executing->task && executing->task->timeout)
         executing->keep_until = Clock::now() + *executing->task->timeout + model::task_grace;
+    if (executing->meters != nullptr) executing->started_at_steady = Clock::now();
     if (leases_.assign(executing) > 0) {
         if (auto writes = execute(*executing)) return settle(executing, std::move(*writes));
     }
     // Somebody else has them. Forgetting them is all that is left to do.
+    meter_lost(*executing);
     std::vector<Write> forgotten;
     for (const Message& message : executing->messages)
         forgotten.push_back(settle_write(WriteKind::hand_back, message.lease()));
@@ -288,11 +299,13 @@ std::optional<std::vector<Write>> Executor::execute(Executing& executing) {
 
 // The committer outlives the executor: its callback may not lean on us.
 void Executor::settle(const std::shared_ptr<Executing>& executing, std::vector<Write> writes) {
+    const MeteredReport metered(*executing);
     Committer::Settled then =
-        [&leases = leases_, &committer = committer_, log = backend_.log(), executing](
+        [&leases = leases_, &committer = committer_, log = backend_.log(), executing, metered](
             std::span<const Write> settled, std::span<const WriteOutcome> outcomes
         ) {
             leases.forget(settled);
+            metered.settled(settled, outcomes);
             for (std::size_t i = 0; i < settled.size(); ++i) {
                 if (outcomes[i].status != WriteStatus::rejected) continue;
                 auto instead = after_rejection(*executing, settled[i], outcomes[i].error);
@@ -303,7 +316,10 @@ void Executor::settle(const std::shared_ptr<Executing>& executing, std::vector<W
                     instead ? "fails" : "comes back after its lease",
                     outcomes[i].error
                 ));
-                if (instead) committer.submit({std::move(*instead)}, {});
+                if (instead)
+                    committer.submit({std::move(*instead)}, [metered](auto written, auto became) {
+                        metered.settled(written, became);
+                    });
             }
         };
     if (is_idle_but_for_this()) {
@@ -324,6 +340,7 @@ std::vector<Write> Executor::report(Executing& executing) {
     executing.decisions.resize(executing.messages.size());
     try {
         HandlerContext context(executing);
+        const CallMeter call(executing);
         executing.spec->handler(context);
     } catch (...) {
         return failure(executing, std::current_exception());

@@ -16,6 +16,7 @@
 #include "runtime/committer.h"
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
+#include "runtime/meters.h"
 #include "runtime/run_runner.h"
 #include "runtime/task_runner.h"
 #include "runtime/watchdog.h"
@@ -30,7 +31,8 @@ public:
         const WorkerOptions& options,
         Committer& committer,
         LeaseTable& leases,
-        store::Backend& backend
+        store::Backend& backend,
+        WorkerMeters* meters
     );
     ~Executor();  // joins the threads: waits for handlers that still run
     Executor(const Executor&) = delete;
@@ -77,6 +79,7 @@ private:
     Committer& committer_;
     LeaseTable& leases_;
     store::Backend& backend_;
+    WorkerMeters* const meters_;  // null: nobody measures
     Watchdog watchdog_;
     RunRunner runs_;
     TaskRunner tasks_;

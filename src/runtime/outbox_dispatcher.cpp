@@ -10,6 +10,7 @@
 #include "model/check.h"
 #include "model/check_outbox.h"
 #include "model/retry.h"
+#include "runtime/meters.h"
 #include "runtime/rest.h"
 #include "store/retry.h"
 
@@ -38,9 +39,12 @@ OutboxReport given_back(const OutboxDelivery& delivery) {
 }  // namespace
 
 OutboxDispatcher::OutboxDispatcher(
-    std::shared_ptr<store::Backend> backend, Sink sink, DispatcherOptions options
+    std::shared_ptr<store::Backend> backend,
+    Sink sink,
+    DispatcherOptions options,
+    WorkerMeters* meters
 )
-    : backend_(std::move(backend)), sink_(std::move(sink)), options_(options) {
+    : backend_(std::move(backend)), sink_(std::move(sink)), options_(options), meters_(meters) {
     if (!sink_) throw Error(ErrorCode::invalid_argument, "a dispatcher needs a sink");
     model::check_dispatcher_options(options_);
     if (!backend_->options().accept_test_clock && backend_->has_test_clock())
@@ -200,7 +204,7 @@ void OutboxDispatcher::deliver(Shift& shift, Line line, const std::stop_token& s
             unsent.push_back(given_back(delivery));
             continue;
         }
-        const OutboxReport became = to_report(delivery, call_sink(delivery.event));
+        const OutboxReport became = send(delivery);
         if (became.kind == OutboxReport::Kind::published) {
             const std::lock_guard lock(shift.mutex);
             ++shift.delivered;
@@ -214,6 +218,30 @@ void OutboxDispatcher::deliver(Shift& shift, Line line, const std::stop_token& s
         if (goes_on) report(std::exchange(unsent, {}));
     }
     if (!unsent.empty()) report(std::move(unsent));
+}
+
+OutboxReport OutboxDispatcher::send(const OutboxDelivery& delivery) const {
+    if (meters_ == nullptr) return to_report(delivery, call_sink(delivery.event));
+    const auto began_at = Clock::now();
+    const OutboxReport became = to_report(delivery, call_sink(delivery.event));
+    meters_->delivery_duration.observe(
+        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began_at)
+    );
+    count(became);
+    return became;
+}
+
+void OutboxDispatcher::count(const OutboxReport& report) const {
+    switch (report.kind) {
+        case OutboxReport::Kind::published:
+            return meters_->events_published.add();
+        case OutboxReport::Kind::retry:
+            return meters_->events_retried.add();
+        case OutboxReport::Kind::park:
+            return meters_->events_parked.add();
+        case OutboxReport::Kind::release:
+            return;
+    }
 }
 
 SinkResult OutboxDispatcher::call_sink(const OutboxEvent& event) const {

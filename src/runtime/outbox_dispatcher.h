@@ -23,10 +23,17 @@
 
 namespace pawl::runtime {
 
+struct WorkerMeters;
+
 class OutboxDispatcher {
 public:
     // Throws invalid_argument, test_clock.
-    OutboxDispatcher(std::shared_ptr<store::Backend> backend, Sink sink, DispatcherOptions options);
+    OutboxDispatcher(
+        std::shared_ptr<store::Backend> backend,
+        Sink sink,
+        DispatcherOptions options,
+        WorkerMeters* meters = nullptr
+    );
     ~OutboxDispatcher();
     OutboxDispatcher(const OutboxDispatcher&) = delete;
     OutboxDispatcher& operator=(const OutboxDispatcher&) = delete;
@@ -70,6 +77,8 @@ private:
     [[nodiscard]] store::OutboxReport to_report(
         const store::OutboxDelivery& delivery, const SinkResult& result
     ) const;
+    [[nodiscard]] store::OutboxReport send(const store::OutboxDelivery& delivery) const;
+    void count(const store::OutboxReport& report) const;
     void report(std::vector<store::OutboxReport> reports);
     void write(const std::vector<store::OutboxReport>& reports);
     void log_failure(const OutboxEvent& event, const store::OutboxReport& report) const;
@@ -77,6 +86,7 @@ private:
     const std::shared_ptr<store::Backend> backend_;
     const Sink sink_;
     const DispatcherOptions options_;
+    WorkerMeters* const meters_;  // null: nobody measures
 
     std::mutex reports_mutex_;
     std::vector<store::OutboxReport> reports_;

@@ -8,6 +8,7 @@
 #include "model/check.h"
 #include "model/check_run.h"
 #include "model/retry.h"
+#include "runtime/metered_report.h"
 #include "runtime/run_writes.h"
 
 namespace pawl::runtime {
@@ -182,7 +183,7 @@ void RunContext::succeed(const std::string& id, const Json& output) {
     model::check_output(step_output, output.text, backend_.options().max_payload_bytes);
     StepRecord record = take_acquired(id);
     record.output = output.text;
-    commit_step(std::move(record));
+    commit_body(std::move(record));
 }
 
 void RunContext::fail(const std::string& id, const std::string& message) {
@@ -252,7 +253,7 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
         options.timeout && (current.timed_out || current.record.elapsed >= *options.timeout);
     if (!thrown && !late) {
         current.record.output = output.text;
-        commit_step(std::move(current.record));
+        commit_body(std::move(current.record));
         return output;
     }
     if (cancelled()) unwind(End::lost);
@@ -292,6 +293,17 @@ void RunContext::commit_checkpoint(Write write) {
     throw Error(ErrorCode::database_error, "the step could not be recorded: " + outcome.error);
 }
 
+// Of a step that had a body: it is counted when it is recorded.
+void RunContext::commit_body(StepRecord record) {
+    const StepStatus status = record.status;
+    const auto elapsed = record.elapsed;
+    commit_step(std::move(record));
+    HandlerMeters* const meters = executing_.meters;
+    if (meters == nullptr) return;
+    (status == StepStatus::success ? meters->steps_succeeded : meters->steps_failed).add();
+    meters->step_duration.observe(elapsed);
+}
+
 void RunContext::fail_step(StepRecord record, const StepOptions& options, const Thrown& why) {
     if (why.kind == Thrown::Kind::pause) {
         --record.attempt;  // a pause uses none
@@ -301,7 +313,7 @@ void RunContext::fail_step(StepRecord record, const StepOptions& options, const 
     if (write.kind == WriteKind::suspend) suspend(std::move(write));
     const std::string id = write.step->id;
     const std::string error = *write.step->error;
-    commit_step(std::move(*write.step));
+    commit_body(std::move(*write.step));
     throw_step_error(id, error);
 }
 
@@ -357,10 +369,19 @@ int RunContext::attempt() const {
 
 // --- the watchdog's part ---
 
-void RunContext::report(Write write, Committer::Settled settled) {
+void RunContext::report(Reported what, Write write, Committer::Settled settled) {
     std::vector<Write> writes;
     writes.push_back(std::move(write));
-    committer_.submit(std::move(writes), std::move(settled));
+    if (what == Reported::mark) return committer_.submit(std::move(writes), std::move(settled));
+    executing_.reported = true;
+    committer_.submit(
+        std::move(writes),
+        [metered = MeteredReport(executing_),
+         then = std::move(settled)](auto written, auto outcomes) {
+            metered.settled(written, outcomes);
+            if (then) then(written, outcomes);
+        }
+    );
 }
 
 // Stop callbacks are the user's code and may ask this context: they are called without the lock.
@@ -372,7 +393,7 @@ void RunContext::attend(Clock::time_point now) {
         if (deadline_ && *deadline_ <= now) {
             over = executing_.stop;
             if (current_ && *deadline_ + timeout_grace <= now) {
-                report(timeout_write(executing_));
+                report(Reported::end, timeout_write(executing_));
                 end_ = End::lost;
             }
         } else if (current_) {
@@ -390,7 +411,7 @@ std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
         StepRecord record = current.record;
         record.status = StepStatus::running;
         record.elapsed = since(current.started_at);
-        report(checkpoint(std::move(record)));
+        report(Reported::mark, checkpoint(std::move(record)));
     }
     if (!current.stop) return std::nullopt;
     const auto over_at = current.started_at + *current.options->timeout;
@@ -406,10 +427,11 @@ std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
     );
     end_ = End::lost;
     if (write.kind == WriteKind::suspend) {
-        report(std::move(write));
+        report(Reported::end, std::move(write));
     } else {
         // Its last attempt: the failure is recorded, and then another execution finds it.
         report(
+            Reported::end,
             std::move(write),
             [&committer = committer_, next = suspend_write(RunStatus::running, {})](auto, auto) {
                 committer.submit({next}, {});

@@ -97,6 +97,7 @@ private:
     Json execute(const std::string& id, const StepOptions& options, Context::Body body);
     void begin(store::StepRecord record, const StepOptions& options);
     [[nodiscard]] Current finish_body();
+    void commit_body(store::StepRecord record);
     void commit_step(store::StepRecord record) { commit_checkpoint(checkpoint(std::move(record))); }
     void commit_checkpoint(store::Write write);
     [[nodiscard]] store::StepRecord take_acquired(const std::string& id);
@@ -116,7 +117,9 @@ private:
     [[noreturn]] void wait_for_call(store::StepRecord record, const NewRun& run);
     void sleep_as(Duration delay, std::optional<Timestamp> until);
     [[nodiscard]] std::optional<std::stop_source> attend_step(Clock::time_point now);
-    void report(store::Write write, Committer::Settled settled = {});  // not waited for
+    enum class Reported { mark, end };
+    // Not waited for.
+    void report(Reported what, store::Write write, Committer::Settled settled = {});
 
     Executing& executing_;
     Committer& committer_;

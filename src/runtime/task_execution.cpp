@@ -2,6 +2,7 @@
 
 #include "model/flow.h"
 #include "runtime/lease_table.h"
+#include "runtime/metered_report.h"
 #include "runtime/task_writes.h"
 
 namespace pawl::runtime {
@@ -54,10 +55,14 @@ void TaskExecution::attend(Clock::time_point now) {
 void TaskExecution::report_timeout() {
     std::vector<Write> writes;
     writes.push_back(task_timeout_write(executing_, " and did not return"));
+    executing_.reported = true;
     committer_.submit(
         std::move(writes),
-        [leases = executing_.leases](std::span<const Write> settled, auto) {
+        [leases = executing_.leases, metered = MeteredReport(executing_)](
+            std::span<const Write> settled, std::span<const store::WriteOutcome> outcomes
+        ) {
             leases->forget(settled);
+            metered.settled(settled, outcomes);
         }
     );
 }

@@ -1,6 +1,8 @@
 #include "runtime/worker_checks.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <array>
 #include <fmt/format.h>
 #include <set>
 
@@ -19,6 +21,7 @@ public:
     }
 
 private:
+    void check_metrics(const MetricsOptions& metrics) const;
     void check_queue(const HandlerSpec& spec) const;
     void check_workflow(const HandlerSpec& spec) const;
     void check_flow(const HandlerSpec& spec) const;
@@ -59,6 +62,27 @@ void Checker::check_options() const {
         refuse(ErrorCode::invalid_argument, "poll_interval must be at least 10 ms");
     if (options_.backoff_base < Duration::zero() || options_.backoff_cap < options_.backoff_base)
         refuse(ErrorCode::invalid_argument, "backoff: 0 <= base <= cap must hold");
+    if (options_.metrics) check_metrics(*options_.metrics);
+}
+
+void Checker::check_metrics(const MetricsOptions& metrics) const {
+    if (metrics.port < 0 || metrics.port > 65'535)
+        refuse(
+            ErrorCode::invalid_argument,
+            fmt::format("metrics: port {} must be 1 to 65535, or 0 for any free one", metrics.port)
+        );
+    std::array<std::uint8_t, sizeof(in6_addr)> parsed{};
+    const char* const address = metrics.address.c_str();
+    if (inet_pton(AF_INET, address, parsed.data()) != 1 &&
+        inet_pton(AF_INET6, address, parsed.data()) != 1)
+        refuse(
+            ErrorCode::invalid_argument,
+            fmt::format(
+                "metrics: '{}' is not an address: use 127.0.0.1, ::1, 0.0.0.0, ...", metrics.address
+            )
+        );
+    if (metrics.refresh < Duration::zero())
+        refuse(ErrorCode::invalid_argument, "metrics: refresh must not be below 0");
 }
 
 void Checker::check_handlers() const {

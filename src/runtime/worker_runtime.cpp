@@ -29,7 +29,9 @@ std::string host_name() {
 
 }  // namespace
 
-WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOptions options)
+WorkerRuntime::WorkerRuntime(
+    std::shared_ptr<store::Backend> backend, WorkerOptions options, const OpenMetrics& open
+)
     : backend_(std::move(backend)), options_(std::move(options)) {
     const auto queues = backend_->queues();
     const auto flows = shapes_of(*backend_, options_);
@@ -39,10 +41,17 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
         std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease_ / 3), 1ms
     );
     if (options_.outbox_sink) model::check_dispatcher_options(options_.dispatcher);
+    if (options_.metrics) {
+        // Before the worker is known to anybody: the port may be in use.
+        meters_ = std::make_shared<WorkerMeters>(options_);
+        endpoint_ = open(options_, meters_, backend_);
+    }
     id_ = backend_->register_worker(description(lease_));
-    committer_ = std::make_unique<Committer>(*backend_);
-    executor_ = std::make_unique<Executor>(options_, *committer_, leases_, *backend_);
-    claimer_ = std::make_unique<Claimer>(*backend_, options_, id_, *executor_, leases_);
+    committer_ = std::make_unique<Committer>(*backend_, meters_.get());
+    executor_ =
+        std::make_unique<Executor>(options_, *committer_, leases_, *backend_, meters_.get());
+    claimer_ =
+        std::make_unique<Claimer>(*backend_, options_, id_, *executor_, leases_, meters_.get());
     heartbeat_ = std::make_unique<Heartbeat>(
         *backend_,
         id_,
@@ -55,8 +64,9 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
     if (options_.housekeeping && backend_->options().prune_interval > Duration::zero())
         pruner_ = std::make_unique<Pruner>(*backend_, [this] { return !leases_.empty(); });
     if (options_.outbox_sink)
-        dispatcher_ =
-            std::make_unique<OutboxDispatcher>(backend_, options_.outbox_sink, options_.dispatcher);
+        dispatcher_ = std::make_unique<OutboxDispatcher>(
+            backend_, options_.outbox_sink, options_.dispatcher, meters_.get()
+        );
     // A run that was cancelled elsewhere: the heartbeat finds out what of ours it is.
     observation_ =
         std::make_unique<base::RunSignals::Observation>(backend_->run_signals(), [this](RunId run) {
@@ -109,6 +119,11 @@ WorkerStatus WorkerRuntime::status() {
     return status_;
 }
 
+int WorkerRuntime::metrics_port() {
+    const std::lock_guard lock(mutex_);
+    return endpoint_ ? endpoint_->port() : 0;
+}
+
 void WorkerRuntime::set_status(WorkerStatus status) {
     {
         const std::lock_guard lock(mutex_);
@@ -147,14 +162,14 @@ void WorkerRuntime::poll_forever() {
     };
     {
         std::unique_lock lock(mutex_);
-        while (!ended() && !(signals_ && termination_requested())) {
+        while (!ended() && !(signals_ && termination_requested(signals_before_))) {
             if (!signals_) {
                 changed_.wait(lock, ended);
                 continue;
             }
             // A signal ends this wait at once; a stop by other means is seen a moment later.
             lock.unlock();
-            wait_for_termination(100ms);
+            wait_for_termination(signals_before_, 100ms);
             lock.lock();
         }
     }
@@ -236,11 +251,14 @@ StopReport WorkerRuntime::stop(Duration deadline) {
                 fmt::format("worker '{}' shows as lost: {}", options_.name, error.what())
             );
     }
+    std::unique_ptr<MetricsEndpoint> closed;
     {
         const std::lock_guard lock(mutex_);
         stopped_ = true;
         status_ = WorkerStatus::stopped;
+        closed = std::move(endpoint_);
     }
+    closed.reset();  // without the lock: a scrape may be under way
     changed_.notify_all();
     return stop_report_;
 }
@@ -279,8 +297,8 @@ void WorkerRuntime::obey(WorkerStatus stored) {
 }
 
 void WorkerRuntime::handle_signals() {
-    catch_termination_signals();
     const std::lock_guard lock(mutex_);
+    if (!signals_) signals_before_ = catch_termination_signals();
     signals_ = true;
 }
 

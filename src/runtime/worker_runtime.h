@@ -12,6 +12,7 @@
 #include "runtime/executor.h"
 #include "runtime/heartbeat.h"
 #include "runtime/lease_table.h"
+#include "runtime/metrics_endpoint.h"
 #include "runtime/outbox_dispatcher.h"
 #include "runtime/pruner.h"
 #include "runtime/scheduler.h"
@@ -21,15 +22,18 @@ namespace pawl::runtime {
 
 class WorkerRuntime {
 public:
-    // Registers the worker. Throws queue_not_found, workflow_not_found, flow_not_found, test_clock,
-    // invalid_argument.
-    WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOptions options);
+    // Registers the worker, and opens its metrics where it shall have some. Throws queue_not_found,
+    // workflow_not_found, flow_not_found, test_clock, invalid_argument, listen_failed.
+    WorkerRuntime(
+        std::shared_ptr<store::Backend> backend, WorkerOptions options, const OpenMetrics& open
+    );
     ~WorkerRuntime();
     WorkerRuntime(const WorkerRuntime&) = delete;
     WorkerRuntime& operator=(const WorkerRuntime&) = delete;
 
     [[nodiscard]] WorkerId id() const { return id_; }
     [[nodiscard]] WorkerStatus status();
+    [[nodiscard]] int metrics_port();
     void start();
     void poll_forever();
     int poll_once();
@@ -64,10 +68,13 @@ private:
     std::atomic<bool> stopping_ = false;
     bool stopped_ = false;
     bool signals_ = false;
+    std::uint32_t signals_before_ = 0;  // that came before we caught them
     StopReport stop_report_;
     std::mutex stop_mutex_;
 
     // In the order in which they need each other; destroyed in reverse.
+    std::shared_ptr<WorkerMeters> meters_;  // null: nobody measures
+    std::unique_ptr<MetricsEndpoint> endpoint_;
     LeaseTable leases_;
     std::unique_ptr<Committer> committer_;
     std::unique_ptr<Executor> executor_;

@@ -7,7 +7,10 @@ std::shared_ptr<store::Backend> open_sqlite(const SqliteTarget& target, ConnectO
 }
 
 SqliteStore::SqliteStore(const SqliteTarget& target, ConnectOptions options)
-    : Backend(options, base::Log(options.log)), connections_(target) {}
+    : Backend(options, base::Log(options.log)),
+      target_(target),
+      tenants_of_(tenants_base(target)),
+      connections_(target) {}
 
 base::WakeHub& SqliteStore::wake_hub() {
     start_watch();

@@ -23,6 +23,8 @@ public:
 
     void install() override;
     SchemaReport verify() override;
+    std::vector<Tenant> tenants() override;
+    std::shared_ptr<store::Backend> open_tenant(const std::string& name) override;
     Timestamp now() override;
     void set_test_clock(std::optional<Timestamp> now) override;
     bool has_test_clock() override;
@@ -121,6 +123,7 @@ public:
     std::int64_t purge_workers(Duration older_than) override;
 
     StoreStats stats() override;
+    store::Backlog backlog(std::span<const std::string> queues) override;
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;
     std::optional<RunInfo> announce_waiter(RunId run) override;
@@ -203,6 +206,8 @@ private:
     void wake(const Wakeups& wakeups);
     void start_watch();
 
+    const SqliteTarget target_;
+    const std::string tenants_of_;  // absolute: the current folder may be another one later
     Connections connections_;
     std::atomic<bool> schema_checked_ = false;
     base::WakeHub hub_;

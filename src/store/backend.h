@@ -30,6 +30,22 @@ struct HeartbeatResult {
     std::vector<WriteOutcome> outcomes;  // one per lease; busy ones are simply asked again later
 };
 
+// What waits in the store, for monitors: cheap enough to be asked for every few seconds.
+struct QueueBacklog {
+    std::string queue;
+    std::int64_t ready = 0;
+    std::int64_t waiting = 0;
+    std::int64_t leased = 0;
+    std::int64_t dead = 0;
+    std::optional<Duration> oldest_ready_age;
+};
+struct Backlog {
+    std::vector<QueueBacklog> queues;    // those that exist, by name
+    std::optional<Duration> outbox_lag;  // none: nothing is due
+    std::int64_t workers_live = 0;
+    std::int64_t workers_lost = 0;
+};
+
 // What became of a trigger. Not created: the idempotency key had been used, this is that run.
 struct Triggered {
     RunId run;
@@ -116,6 +132,14 @@ public:
     Backend(ConnectOptions options, base::Log log)
         : options_(std::move(options)), log_(std::move(log)) {}
     virtual ~Backend() = default;
+    // For another store of the same program: the hook is still called once at a time.
+    [[nodiscard]] ConnectOptions shared_options() const {
+        ConnectOptions options = options_;
+        options.log = [log = log_](LogLevel level, std::string_view text) {
+            log.write(level, text);
+        };
+        return options;
+    }
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;
 
@@ -126,6 +150,10 @@ public:
     // --- schema and clock ---
     virtual void install() = 0;
     virtual SchemaReport verify() = 0;
+    // Also where this store is not installed.
+    virtual std::vector<Tenant> tenants() = 0;
+    // The name is checked by the caller (model::check_schema_name).
+    virtual std::shared_ptr<Backend> open_tenant(const std::string& name) = 0;
     virtual Timestamp now() = 0;
     virtual void set_test_clock(std::optional<Timestamp> now) = 0;  // nullopt restores the real one
     virtual bool has_test_clock() = 0;
@@ -264,6 +292,8 @@ public:
     virtual std::int64_t purge_workers(Duration older_than) = 0;
 
     virtual StoreStats stats() = 0;
+    // Of these queues and the whole store, in one round trip.
+    virtual Backlog backlog(std::span<const std::string> queues) = 0;
 
     // --- wake-ups: hints only ---
     // Starts listening on first use; woken by queue id, or by everything.

@@ -75,7 +75,6 @@ TEST(ConnectErrorsTest, sqlite_parameters_are_checked) {
           "busy_timeout=soon",
           "busy_timeout=-1",
           "max_connections=0",
-          "schema=a",
           "speed=9",
           "synchronous"}) {
         const Error error = connect_error("sqlite:x.db?" + parameter);
@@ -83,6 +82,8 @@ TEST(ConnectErrorsTest, sqlite_parameters_are_checked) {
         EXPECT_TRUE(contains(error.what(), parameter.substr(0, parameter.find('='))));
     }
     EXPECT_EQ(connect_error("sqlite:").code(), ErrorCode::invalid_url);
+    EXPECT_EQ(connect_error("sqlite::memory:?schema=a").code(), ErrorCode::invalid_url);
+    EXPECT_EQ(connect_error("sqlite:x.db?schema=../a").code(), ErrorCode::invalid_schema_name);
 }
 #endif
 

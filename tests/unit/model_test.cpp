@@ -54,7 +54,23 @@ TEST(CheckTest, a_refused_name_is_cut_in_the_error) {
 TEST(CheckTest, schema_names_are_plain_identifiers) {
     for (const auto* good : {"pawl", "tenant_1", "_x"})
         EXPECT_NO_THROW(model::check_schema_name(good));
-    for (const auto* bad : {"", "Tenant", "1a", "a-b", "pg_catalog", "a b", "ä"})
+    for (const auto* bad :
+         {"",
+          "Tenant",
+          "1a",
+          "a-b",
+          "pg_catalog",
+          "information_schema",
+          "public",
+          "a b",
+          "ä",
+          "a.b",
+          "a/b",
+          "..",
+          "a\"b",
+          "a'b",
+          "a;b",
+          "a\\b"})
         EXPECT_THROW(model::check_schema_name(bad), Error) << bad;
 }
 

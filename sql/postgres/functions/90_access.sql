@@ -18,7 +18,7 @@ as $$
             'list_messages', 'list_archive', 'list_workflows', 'list_workers', 'get_run', 'list_runs',
             'count_runs', 'list_steps', 'list_events', 'run_history', 'lineage', 'start_flow', 'start_flows',
             'get_flow_shape', 'list_tasks', 'publish', 'publish_batch', 'list_outbox', 'outbox_lag_ms',
-            'list_schedules', 'list_retention') then 'producer'
+            'list_schedules', 'list_retention', 'backlog') then 'producer'
         when p.proname in (
             'dequeue', 'claim', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
             'claim_runs', 'record_steps', 'add_step_events', 'finish_runs', 'retry_runs', 'pause', 'suspend_runs',

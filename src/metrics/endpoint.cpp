@@ -1,0 +1,120 @@
+#include "metrics/endpoint.h"
+
+#include <fmt/format.h>
+
+#ifdef PAWL_WITH_METRICS
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <prometheus/exposer.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include "metrics/worker_families.h"
+#endif
+
+namespace pawl::metrics {
+
+#ifdef PAWL_WITH_METRICS
+
+namespace {
+
+std::string listening_at(const MetricsOptions& options) {
+    if (options.address.find(':') != std::string::npos)
+        return fmt::format("[{}]:{}", options.address, options.port);
+    return fmt::format("{}:{}", options.address, options.port);
+}
+
+// The HTTP server notices that it shall end when somebody comes, or after 2 s. So somebody comes.
+class Knocking {
+public:
+    Knocking(const std::string& address, int port)
+        : thread_([address, port](const std::stop_token& ended) {
+              while (!ended.stop_requested()) {
+                  knock(address, port);
+                  std::this_thread::sleep_for(5ms);
+              }
+          }) {}
+
+private:
+    static void knock(const std::string& address, int port) {
+        sockaddr_in v4{};
+        v4.sin_family = AF_INET;
+        v4.sin_port = htons(static_cast<std::uint16_t>(port));
+        sockaddr_in6 v6{};
+        v6.sin6_family = AF_INET6;
+        v6.sin6_port = v4.sin_port;
+        const bool is_v4 = inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1;
+        if (!is_v4) inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr);
+        const int caller = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (caller < 0) return;
+        const auto* at =
+            is_v4 ? reinterpret_cast<const sockaddr*>(&v4) : reinterpret_cast<const sockaddr*>(&v6);
+        (void)connect(caller, at, is_v4 ? sizeof v4 : sizeof v6);
+        close(caller);
+    }
+
+    std::jthread thread_;
+};
+
+class HttpEndpoint final : public runtime::MetricsEndpoint {
+public:
+    HttpEndpoint(const MetricsOptions& options, std::shared_ptr<WorkerFamilies> families)
+        : address_(options.address),
+          families_(std::move(families)),
+          exposer_(std::make_unique<prometheus::Exposer>(listening_at(options), 1)) {
+        exposer_->RegisterCollectable(families_);
+    }
+    ~HttpEndpoint() override {
+        const Knocking knocking(address_, port());
+        exposer_.reset();
+    }
+    [[nodiscard]] int port() const override { return exposer_->GetListeningPorts().at(0); }
+
+private:
+    const std::string address_;
+    const std::shared_ptr<WorkerFamilies> families_;  // the exposer only looks at it
+    std::unique_ptr<prometheus::Exposer> exposer_;
+};
+
+}  // namespace
+
+std::unique_ptr<runtime::MetricsEndpoint> open_endpoint(
+    const WorkerOptions& options,
+    std::shared_ptr<const runtime::WorkerMeters> meters,
+    std::shared_ptr<store::Backend> backend
+) {
+    auto families =
+        std::make_shared<WorkerFamilies>(options, std::move(meters), std::move(backend));
+    try {
+        return std::make_unique<HttpEndpoint>(*options.metrics, std::move(families));
+    } catch (const std::exception&) {
+        // What the HTTP server throws does not say why.
+        throw Error(
+            ErrorCode::listen_failed,
+            fmt::format(
+                "worker '{}': its metrics cannot listen at {}: the port is in use or the address "
+                "is not this host's; each worker needs a port of its own, 0 is any free one",
+                options.name,
+                listening_at(*options.metrics)
+            )
+        );
+    }
+}
+
+#else
+
+std::unique_ptr<runtime::MetricsEndpoint>
+open_endpoint(const WorkerOptions& options, std::shared_ptr<const runtime::WorkerMeters>, std::shared_ptr<store::Backend>) {
+    throw Error(
+        ErrorCode::backend_missing,
+        fmt::format(
+            "worker '{}': this build has no metrics: build pawl with -DPAWL_METRICS=ON",
+            options.name
+        )
+    );
+}
+
+#endif
+
+}  // namespace pawl::metrics

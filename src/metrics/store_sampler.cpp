@@ -1,0 +1,67 @@
+#include "metrics/store_sampler.h"
+
+#include <fmt/format.h>
+
+namespace pawl::metrics {
+
+namespace {
+
+constexpr Duration answer_within = 1s;                  // a scrape waits no longer for a look
+constexpr Duration good_for = std::chrono::minutes(1);  // while a look takes long
+// Counting millions of messages takes a while: it shall not fill more than this part of the time.
+constexpr int share_of_time = 20;
+
+}  // namespace
+
+StoreSampler::StoreSampler(
+    std::shared_ptr<store::Backend> backend, std::vector<std::string> queues, Duration refresh
+)
+    : backend_(std::move(backend)),
+      queues_(std::move(queues)),
+      refresh_(refresh),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+std::optional<store::Backlog> StoreSampler::sample() {
+    std::unique_lock lock(mutex_);
+    if (is_due(Clock::now())) {
+        wanted_ = true;
+        changed_.notify_all();
+        changed_.wait_for(lock, answer_within, [&] { return !wanted_; });
+    }
+    if (!looked_at_ || Clock::now() - *looked_at_ > std::max(good_for, refresh_ * 2)) return {};
+    return last_;
+}
+
+bool StoreSampler::is_due(Clock::time_point now) const {
+    return !looked_at_ || refresh_ == Duration::zero() ||
+           now - *looked_at_ >= std::max<Clock::duration>(refresh_, took_ * share_of_time);
+}
+
+void StoreSampler::work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [&] { return wanted_; })) {
+        lock.unlock();
+        look();
+        lock.lock();
+        wanted_ = false;
+        changed_.notify_all();
+    }
+}
+
+void StoreSampler::look() {
+    const auto began_at = Clock::now();
+    std::optional<store::Backlog> found;
+    try {
+        found = backend_->backlog(queues_);
+    } catch (const std::exception& error) {
+        backend_->log().warning(
+            fmt::format("metrics: what waits in the store is not known: {}", error.what())
+        );
+    }
+    const std::lock_guard lock(mutex_);
+    last_ = std::move(found);
+    looked_at_ = Clock::now();
+    took_ = *looked_at_ - began_at;
+}
+
+}  // namespace pawl::metrics

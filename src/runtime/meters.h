@@ -1,0 +1,89 @@
+// What a worker counts of its own work, for whoever exposes it. Handlers' threads come by here
+// thousands of times a second: no lock, no look-up, no text. Each handler has its meters from the
+// start, and a worker that nobody measures has none at all.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <pawl/worker.h>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pawl::runtime {
+
+class Counter {
+public:
+    void add(std::uint64_t count = 1) { value_.fetch_add(count, std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> value_ = 0;
+};
+
+// How often values fell into each bucket: up to the first bound, up to the second, ..., above all.
+class Histogram {
+public:
+    // The bounds are constants, in ascending order.
+    explicit Histogram(std::span<const std::int64_t> bounds);
+    void observe(std::int64_t value);
+    void observe(std::chrono::microseconds time) { observe(time.count()); }
+
+    [[nodiscard]] std::span<const std::int64_t> bounds() const { return bounds_; }
+    [[nodiscard]] std::uint64_t count(std::size_t bucket) const { return counts_[bucket].value(); }
+    [[nodiscard]] std::int64_t sum() const { return sum_.load(std::memory_order_relaxed); }
+
+private:
+    std::span<const std::int64_t> bounds_;
+    std::vector<Counter> counts_;
+    std::atomic<std::int64_t> sum_ = 0;
+};
+
+// What becomes of a run, a task or a message in a worker's hands.
+enum class Ending { success, error, cancelled, delegated, released };
+inline constexpr std::size_t ending_count = 5;
+
+// Of one handler: a workflow's, a flow's or a queue's.
+struct HandlerMeters {
+    enum class Kind { runs, tasks, messages };
+
+    explicit HandlerMeters(const HandlerSpec& spec);
+
+    const Kind kind;
+    const std::string name;
+    std::array<Counter, ending_count> endings;
+    Counter retries;  // of runs, tasks or messages
+    Counter step_retries;
+    Counter steps_succeeded;
+    Counter steps_failed;
+    Counter lease_losses;
+    // In microseconds. Of a run from its first start to its end; of a task, or a handler's call
+    // with its messages, only that.
+    Histogram duration;
+    Histogram step_duration;
+};
+
+struct WorkerMeters {
+    explicit WorkerMeters(const WorkerOptions& options);
+    // Of a handler of the same options.
+    [[nodiscard]] HandlerMeters* of(const HandlerSpec& spec) const;
+
+    const HandlerSpec* const first_handler;
+    const std::vector<std::unique_ptr<HandlerMeters>> handlers;
+    std::atomic<int> executing = 0;
+    Histogram claim_duration;
+    Histogram claim_size;  // messages
+    Counter claim_errors;
+    Histogram commit_duration;
+    Histogram commit_size;  // writes
+    Counter commit_errors;
+    Counter events_published;
+    Counter events_retried;
+    Counter events_parked;
+    Histogram delivery_duration;
+};
+
+}  // namespace pawl::runtime
