@@ -144,12 +144,22 @@ private:
     Pool::Lent checked(Pool& pool);
     void check_schema(Connection& connection);
     Rows call(const store::Statement& statement, const Params& params, Access access);
+    // How far a batch has come: what threw may have parts that are committed.
+    struct Progress {
+        Ends ends;
+        bool committed = false;
+    };
     void commit_range(
         Connection& connection,
         std::span<const store::Write> writes,
         store::Attempt attempt,
         std::span<store::WriteOutcome> outcomes,
-        Ends& ends
+        Progress& progress
+    );
+    void tell_others(
+        std::span<const store::Write> writes,
+        std::span<const store::WriteOutcome> outcomes,
+        const Ends& ends
     );
     void tell_of_ends(
         std::span<const store::Write> writes,

@@ -119,13 +119,27 @@ void PostgresStore::remember(
 std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, Attempt attempt) {
     std::vector<WriteOutcome> outcomes(writes.size());
     if (writes.empty()) return outcomes;
-    Ends ends;
+    Progress progress;
     if (writes.size() <= few_writes && std::ranges::any_of(writes, goes_on))
-        ends.wake = notifier_.next();
-    {
+        progress.ends.wake = notifier_.next();
+    try {
         const auto connection = checked(pool_);
-        commit_range(*connection, writes, attempt, outcomes, ends);
+        commit_range(*connection, writes, attempt, outcomes, progress);
+    } catch (Error& error) {
+        // A part is there: whoever repeats the batch must not take that for another's work, and the
+        // repetition will not tell again whom to wake.
+        if (!progress.committed) throw;
+        tell_others(writes, outcomes, progress.ends);
+        error.mark_in_doubt();
+        throw;
     }
+    tell_others(writes, outcomes, progress.ends);
+    return outcomes;
+}
+
+void PostgresStore::tell_others(
+    std::span<const Write> writes, std::span<const WriteOutcome> outcomes, const Ends& ends
+) {
     if (std::ranges::any_of(writes, wakes_others)) {
         wake_queue({});
     } else if (std::ranges::any_of(writes, is_suspension)) {
@@ -134,7 +148,6 @@ std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, A
     for (const QueueId queue : ends.queues) wake_queue(queue, ends.wake);
     tell_of_ends(writes, outcomes, ends);
     if (std::ranges::any_of(writes, publishes)) wake_queue(base::outbox_changed);
-    return outcomes;
 }
 
 void PostgresStore::tell_of_ends(
@@ -158,12 +171,14 @@ void PostgresStore::commit_range(
     std::span<const Write> writes,
     Attempt attempt,
     std::span<WriteOutcome> outcomes,
-    Ends& ends
+    Progress& progress
 ) {
     constexpr int max_conflicts = 10;
     for (int conflicts = 0;; ++conflicts) {
         try {
-            return settle(connection, writes, attempt, outcomes, ends);
+            settle(connection, writes, attempt, outcomes, progress.ends);
+            progress.committed = true;
+            return;
         } catch (const Refused& refused) {
             if (is_conflict(refused.error) && conflicts < max_conflicts) continue;
             const Error error = to_error(refused.error, target_.schema);
@@ -178,8 +193,8 @@ void PostgresStore::commit_range(
         }
     }
     const std::size_t half = writes.size() / 2;
-    commit_range(connection, writes.first(half), attempt, outcomes.first(half), ends);
-    commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half), ends);
+    commit_range(connection, writes.first(half), attempt, outcomes.first(half), progress);
+    commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half), progress);
 }
 
 store::HeartbeatResult PostgresStore::heartbeat(
