@@ -139,11 +139,11 @@ int Executor::room() {
     return free * 2 > ahead ? free : 0;
 }
 
-int Executor::wait_for_room(const std::stop_token& stop) {
+int Executor::wait_for_room(const std::stop_token& stop, Clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     int free = 0;
     ++waiting_for_room_;
-    changed_.wait(lock, stop, [&] { return (free = room()) > 0; });
+    changed_.wait_until(lock, stop, deadline, [&] { return (free = room()) > 0; });
     --waiting_for_room_;
     return stop.stop_requested() ? 0 : free;
 }

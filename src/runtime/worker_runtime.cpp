@@ -42,7 +42,8 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
     id_ = backend_->register_worker(description(lease_));
     committer_ = std::make_unique<Committer>(*backend_);
     executor_ = std::make_unique<Executor>(options_, *committer_, leases_, *backend_);
-    claimer_ = std::make_unique<Claimer>(*backend_, options_, id_, *executor_, leases_);
+    claimer_ =
+        std::make_unique<Claimer>(*backend_, options_, id_, *executor_, *committer_, leases_);
     heartbeat_ = std::make_unique<Heartbeat>(
         *backend_,
         id_,
@@ -156,6 +157,7 @@ void WorkerRuntime::poll_forever() {
     }
     if (status() == WorkerStatus::interrupted) {
         stop_taking();
+        claimer_->give_back_suspects();
         executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
         committer_->flush(Clock::now() + backend_->options().retry_timeout);
         if (dispatcher_) dispatcher_->stop();
@@ -169,32 +171,18 @@ int WorkerRuntime::poll_once() {
     if (scheduler_) scheduler_->look();
     const int count = claimer_->claim_once(store::Scan::exact, {});
     executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
+    claimer_->finish_suspects();
     committer_->flush(Clock::now() + backend_->options().retry_timeout);
     if (dispatcher_) dispatcher_->dispatch_once();
     transition(WorkerEvent::poll_done);
     return count;
 }
 
-int WorkerRuntime::hand_back(std::vector<std::shared_ptr<Executing>> unstarted) {
-    std::vector<Write> writes;
-    for (const auto& executing : unstarted) {
-        for (const Message& message : executing->messages)
-            writes.push_back(settle_write(WriteKind::hand_back, message.lease()));
-    }
-    const int count = static_cast<int>(writes.size());
-    committer_->submit(
-        std::move(writes),
-        [this](std::span<const Write> settled, std::span<const WriteOutcome>) {
-            leases_.forget(settled);
-        }
-    );
-    return count;
-}
-
 // What was fetched ahead and waits behind slow handlers: others may have a free thread for it. Its
 // lease is not extended, so it must go before the lease ends.
 void WorkerRuntime::hand_back_stale() {
-    const int count = hand_back(executor_->take_unstarted(Clock::now() - lease_ / 2));
+    const auto stale = executor_->take_unstarted(Clock::now() - lease_ / 2);
+    const int count = hand_back(*committer_, leases_, stale);
     if (count > 0)
         backend_->log().info(fmt::format("{} messages that could not be started go back", count));
 }
@@ -205,7 +193,8 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     const auto until = Clock::now() + deadline;
     stopping_ = true;
     stop_taking();
-    stop_report_.handed_back = hand_back(executor_->take_unstarted());
+    stop_report_.handed_back = hand_back(*committer_, leases_, executor_->take_unstarted()) +
+                               claimer_->give_back_suspects();
     if (!executor_->wait_until_idle(until)) {
         // C++ code cannot be killed from outside: ask it to end, give its leases back so that
         // others go on at once, and fence off what it may still report.

@@ -47,7 +47,6 @@ private:
     void obey(WorkerStatus stored);
     void set_status(WorkerStatus status);
     void stop_taking();  // neither messages nor fire times of schedules nor events
-    int hand_back(std::vector<std::shared_ptr<Executing>> unstarted);
     void hand_back_stale();
 
     const std::shared_ptr<store::Backend> backend_;
