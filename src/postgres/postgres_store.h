@@ -141,9 +141,18 @@ private:
     }
     // A connection that has seen the right schema version. Throws not_installed, schema_too_old,
     // _new.
-    Pool::Lent checked(Pool& pool);
+    Pool::Lent checked(Pool& pool, std::optional<Duration> call_timeout = {});
     void check_schema(Connection& connection);
-    Rows call(const store::Statement& statement, const Params& params, Access access);
+    Rows call(
+        const store::Statement& statement,
+        const Params& params,
+        Access access,
+        std::optional<Duration> timeout = {}
+    );
+    // What a worker's threads wait for: they must go on where a server does not answer.
+    Rows worker_call(const store::Statement& statement, const Params& params, Access access) {
+        return call(statement, params, access, options().call_timeout);
+    }
     // How far a batch has come: what threw may have parts that are committed.
     struct Progress {
         Ends ends;
@@ -166,6 +175,7 @@ private:
         std::span<const store::WriteOutcome> outcomes,
         const Ends& ends
     );
+    [[nodiscard]] Duration heartbeat_timeout(std::span<const store::Write> extensions) const;
     ClaimPosition position(const store::ClaimRequest& request);
     void remember(
         const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position

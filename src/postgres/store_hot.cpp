@@ -18,6 +18,7 @@ using store::WriteStatus;
 namespace {
 
 constexpr std::size_t few_writes = 4;
+constexpr Duration shortest_heartbeat_timeout = 500ms;
 
 bool is_end(const Write& write) {
     return write.kind == WriteKind::finish;
@@ -81,7 +82,7 @@ store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
 
     // A claim whose answer is lost costs its messages one lease time, no more: ask again at will.
     auto [claim, looked] =
-        read_claim(call(claim_statement(request.work), params, Access::read), request);
+        read_claim(worker_call(claim_statement(request.work), params, Access::read), request);
     if (request.scan == store::Scan::streaming) {
         if (looked) {
             if (!last.swept_at || claim.now - *last.swept_at >= 10s) last.swept_at = claim.now;
@@ -123,7 +124,7 @@ std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, A
     if (writes.size() <= few_writes && std::ranges::any_of(writes, goes_on))
         progress.ends.wake = notifier_.next();
     try {
-        const auto connection = checked(pool_);
+        const auto connection = checked(pool_, options().call_timeout);
         commit_range(*connection, writes, attempt, outcomes, progress);
     } catch (Error& error) {
         // A part is there: whoever repeats the batch must not take that for another's work, and the
@@ -197,12 +198,20 @@ void PostgresStore::commit_range(
     commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half), progress);
 }
 
+// An answer after the lease is of no use; another connection may give one in time.
+Duration PostgresStore::heartbeat_timeout(std::span<const Write> extensions) const {
+    Duration timeout = options().call_timeout;
+    for (const Write& extension : extensions)
+        timeout = std::min(timeout, std::max(extension.delay / 3, shortest_heartbeat_timeout));
+    return timeout;
+}
+
 store::HeartbeatResult PostgresStore::heartbeat(
     WorkerId worker, std::span<const Write> extensions
 ) {
     store::HeartbeatResult result;
     result.outcomes.resize(extensions.size());
-    const auto connection = checked(heartbeat_pool_);
+    const auto connection = checked(heartbeat_pool_, heartbeat_timeout(extensions));
     return translated([&] {
         Ends none;
         if (!extensions.empty())

@@ -12,7 +12,8 @@ Heartbeat::Heartbeat(
       interval_(interval),
       leases_(leases),
       hooks_(std::move(hooks)),
-      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+      thread_([this](const std::stop_token& stop) { work(stop); }),
+      expiry_([&leases](const std::stop_token& stop) { leases.expire_in_time(stop); }) {}
 
 Heartbeat::~Heartbeat() {
     stop();
@@ -21,6 +22,8 @@ Heartbeat::~Heartbeat() {
 void Heartbeat::stop() {
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();
+    expiry_.request_stop();
+    if (expiry_.joinable()) expiry_.join();
 }
 
 void Heartbeat::beat_now() {
@@ -45,7 +48,6 @@ void Heartbeat::work(const std::stop_token& stop) {
         } catch (const std::exception& error) {
             backend_.log().warning(fmt::format("no heartbeat, the next follows: {}", error.what()));
         }
-        leases_.expire(LeaseTable::Clock::now());
     }
 }
 

@@ -1,5 +1,6 @@
 // Extends everything this process holds, in one batch per interval, over a connection of its own,
-// and learns what an operator wants of the worker.
+// and learns what an operator wants of the worker. Where no beat gets through, leases end at their
+// time all the same.
 #pragma once
 
 #include <condition_variable>
@@ -41,6 +42,7 @@ private:
     std::condition_variable_any changed_;
     bool wanted_ = false;
     std::jthread thread_;
+    std::jthread expiry_;  // beats may be held up by the database
 };
 
 }  // namespace pawl::runtime

@@ -248,6 +248,7 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
     }
     in_body_ = false;
     Current current = finish_body();
+    if (cancelled()) unwind(End::lost);  // as the body may have been told
     const bool late =
         options.timeout && (current.timed_out || current.record.elapsed >= *options.timeout);
     if (!thrown && !late) {
@@ -255,7 +256,6 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
         commit_step(std::move(current.record));
         return output;
     }
-    if (cancelled()) unwind(End::lost);
     if (deadline_ && *deadline_ <= Clock::now()) unwind(End::timed_out);
     const Thrown why = late ? timed_out(*options.timeout, "") : model::describe(thrown);
     fail_step(std::move(current.record), options, why);
