@@ -12,6 +12,12 @@ constexpr Duration look_for_unhandled_every = 200ms;
 constexpr Duration poll_deaf = 500ms;  // where other processes cannot wake us
 constexpr int max_claim = 1'000;
 
+void set_times(Executing& call, std::chrono::steady_clock::time_point asked_at) {
+    const auto first = std::ranges::min_element(call.messages, {}, &Message::visible_at);
+    call.claimed_at_steady = asked_at;
+    call.stale_at = asked_at + (first->visible_at - call.claimed_at) / 2;
+}
+
 bool takes(store::Work work, const HandlerSpec& spec) {
     return (work == store::Work::tasks) == (spec.flow != nullptr);
 }
@@ -204,7 +210,7 @@ Claimer::Taken Claimer::claim_from(
     leases_.add(claim.messages, claim.now, asked_at);
     const int count = static_cast<int>(claim.messages.size());
     auto calls = to_calls(claim);
-    for (const auto& call : calls) call->claimed_at_steady = asked_at;
+    for (const auto& call : calls) set_times(*call, asked_at);
     const Taken taken{count, static_cast<int>(calls.size())};
     const auto suspects = std::stable_partition(calls.begin(), calls.end(), [](const auto& call) {
         return !Suspects::is_one(call->messages.front());

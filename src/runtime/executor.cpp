@@ -165,12 +165,12 @@ void Executor::tell_waiting() {
     if (room_found || end_found) changed_.notify_all();
 }
 
-std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_point claimed_before) {
+std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_point stale_by) {
     const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<Executing>> taken;
     std::deque<std::shared_ptr<Executing>> kept;
     for (auto& executing : queued_) {
-        if (executing->claimed_at_steady < claimed_before) {
+        if (executing->stale_at <= stale_by) {
             taken.push_back(std::move(executing));
         } else {
             kept.push_back(std::move(executing));

@@ -14,15 +14,35 @@ using store::WriteStatus;
 void LeaseTable::add(
     std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at
 ) {
-    const std::lock_guard lock(mutex_);
-    for (const Message& message : messages) {
-        const auto lease = std::chrono::duration_cast<Duration>(message.visible_at - claimed_at);
-        held_[message.id] = {message.delivery, lease, asked_at + lease, nullptr, false};
-        if (asked_at + lease < expire_at_) {
-            expire_at_ = asked_at + lease;
-            sooner_.notify_one();
+    std::function<void()> tell_shorter;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const Message& message : messages) {
+            const auto lease =
+                std::chrono::duration_cast<Duration>(message.visible_at - claimed_at);
+            held_[message.id] = {message.delivery, lease, asked_at + lease, nullptr, false};
+            if (asked_at + lease < expire_at_) {
+                expire_at_ = asked_at + lease;
+                sooner_.notify_one();
+            }
+            if (lease < shortest_) tell_shorter = on_shorter_;
         }
     }
+    if (tell_shorter) tell_shorter();
+}
+
+Duration LeaseTable::shortest(Duration longest) {
+    const std::lock_guard lock(mutex_);
+    shortest_ = longest;
+    for (const auto& [id, held] : held_) {
+        if (!held.lost) shortest_ = std::min(shortest_, held.lease);
+    }
+    return shortest_;
+}
+
+void LeaseTable::on_shorter(std::function<void()> then) {
+    const std::lock_guard lock(mutex_);
+    on_shorter_ = std::move(then);
 }
 
 void LeaseTable::forget(std::span<const Write> settled) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -37,6 +38,11 @@ public:
     // Until told to stop: ends leases at their time where no heartbeat has got through.
     void expire_in_time(const std::stop_token& stop);
 
+    // The shortest lease of all that is held, or `longest`. From then on what on_shorter() was
+    // given is called when a shorter one comes.
+    [[nodiscard]] Duration shortest(Duration longest);
+    void on_shorter(std::function<void()> then);
+
     [[nodiscard]] bool lost(const Lease& lease) const;
     // A run, or a task of a flow's run that executes.
     [[nodiscard]] bool holds(RunId run) const;
@@ -58,6 +64,8 @@ private:
 
     mutable std::mutex mutex_;
     std::unordered_map<MessageId, Held> held_;
+    Duration shortest_{0};  // that was told
+    std::function<void()> on_shorter_;
     std::condition_variable_any sooner_;
     Clock::time_point expire_at_{};  // no lease ends before, unless it is extended
 };

@@ -34,12 +34,12 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
     const auto queues = backend_->queues();
     const auto flows = shapes_of(*backend_, options_);
     check_worker(options_, *backend_, {queues, backend_->workflows(std::nullopt), flows});
-    lease_ = shortest_lease(queues, flows);
-    beat_interval_ = std::max<Duration>(
-        std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease_ / 3), 1ms
+    const Duration lease = shortest_lease(queues, flows);
+    const Duration beat_interval = std::max<Duration>(
+        std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease / 3), 1ms
     );
     if (options_.outbox_sink) model::check_dispatcher_options(options_.dispatcher);
-    id_ = backend_->register_worker(description(lease_));
+    id_ = backend_->register_worker(description(lease));
     committer_ = std::make_unique<Committer>(*backend_);
     executor_ = std::make_unique<Executor>(options_, *committer_, leases_, *backend_);
     claimer_ =
@@ -47,7 +47,7 @@ WorkerRuntime::WorkerRuntime(std::shared_ptr<store::Backend> backend, WorkerOpti
     heartbeat_ = std::make_unique<Heartbeat>(
         *backend_,
         id_,
-        beat_interval_,
+        beat_interval,
         leases_,
         Heartbeat::Hooks{
             [this] { hand_back_stale(); }, [this](WorkerStatus stored) { obey(stored); }}
@@ -181,7 +181,7 @@ int WorkerRuntime::poll_once() {
 // What was fetched ahead and waits behind slow handlers: others may have a free thread for it. Its
 // lease is not extended, so it must go before the lease ends.
 void WorkerRuntime::hand_back_stale() {
-    const auto stale = executor_->take_unstarted(Clock::now() - lease_ / 2);
+    const auto stale = executor_->take_unstarted(Clock::now());
     const int count = hand_back(*committer_, leases_, stale);
     if (count > 0)
         backend_->log().info(fmt::format("{} messages that could not be started go back", count));

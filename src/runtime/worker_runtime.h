@@ -52,8 +52,6 @@ private:
     const std::shared_ptr<store::Backend> backend_;
     const WorkerOptions options_;
     WorkerId id_;
-    Duration lease_{};
-    Duration beat_interval_{};
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
