@@ -356,26 +356,17 @@ void RunContext::report(Write write, Committer::Settled settled) {
     committer_.submit(std::move(writes), std::move(settled));
 }
 
-// Stop callbacks are the user's code and may ask this context: they are called without the lock.
-void RunContext::attend(Clock::time_point now) {
-    std::optional<std::stop_source> over;
-    {
-        const std::lock_guard lock(mutex_);
-        if (end_ != End::none) return;
-        if (deadline_ && *deadline_ <= now) {
-            over = executing_.stop;
-            if (current_ && *deadline_ + timeout_grace <= now) {
-                report(timeout_write(executing_));
-                end_ = End::lost;
-            }
-        } else if (current_) {
-            over = attend_step(now);
-        }
+std::optional<std::stop_source> RunContext::attend(Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    if (end_ != End::none) return std::nullopt;
+    if (!deadline_ || now < *deadline_) return current_ ? attend_step(now) : std::nullopt;
+    if (current_ && *deadline_ + timeout_grace <= now) {
+        report(timeout_write(executing_));
+        end_ = End::lost;
     }
-    if (over) over->request_stop();
+    return executing_.stop;
 }
 
-// What is to be stopped, if anything.
 std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
     Current& current = *current_;
     if (!current.marked && now - current.started_at >= mark_running_after) {
