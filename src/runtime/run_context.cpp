@@ -360,7 +360,8 @@ std::optional<std::stop_source> RunContext::attend(Clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (end_ != End::none) return std::nullopt;
     if (!deadline_ || now < *deadline_) return current_ ? attend_step(now) : std::nullopt;
-    if (current_ && *deadline_ + timeout_grace <= now) {
+    // In a step's body or between steps: what the function still does is fenced off by this report.
+    if (*deadline_ + timeout_grace <= now) {
         report(timeout_write(executing_));
         end_ = End::lost;
     }
