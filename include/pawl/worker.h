@@ -65,7 +65,7 @@ public:
     int poll_once();      ///< claims what is there now, runs it, reports it; returns how many
     /// Claims no more, waits for the handlers, gives the rest back. Idempotent; legal before
     /// start(). A database that does not answer may hold it up by a few times
-    /// ConnectOptions::call_timeout.
+    /// ConnectOptions::call_timeout. Duration::max() waits for ever.
     StopReport stop(Duration deadline = 10s);
     void interrupt();  ///< ends the polling; poll_forever() returns after a drain
     void suspend();    ///< claims nothing until resume()

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/deadline.h"
+
 namespace pawl::runtime {
 
 namespace {
@@ -204,7 +206,8 @@ Claimer::Taken Claimer::claim_from(
     store::Claim claim = source.stream.next(wanted, scan);
     // What did not fill the room was all there is.
     if (claim.more || static_cast<int>(claim.messages.size()) >= wanted) more_ = true;
-    if (claim.next_due) due_at_ = std::min(due_at_, Clock::now() + (*claim.next_due - claim.now));
+    if (claim.next_due)
+        due_at_ = std::min(due_at_, base::deadline_after(*claim.next_due - claim.now));
     if (claim.messages.empty()) return {};
 
     leases_.add(claim.messages, claim.now, asked_at);
@@ -256,7 +259,7 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
 void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop) {
     const Duration poll = backend_.hears_others() ? options_.poll_interval
                                                   : std::min(options_.poll_interval, poll_deaf);
-    auto until = Clock::now() + poll;
+    auto until = base::deadline_after(poll);
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
     until = std::min(until, suspects_.next_look());
     if (!options_.prefixes.empty()) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "model/check_outbox.h"
 #include "model/flow.h"
 #include "runtime/signals.h"
@@ -159,7 +160,7 @@ void WorkerRuntime::poll_forever() {
         stop_taking();
         claimer_->give_back_suspects();
         executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
-        committer_->flush(Clock::now() + backend_->options().retry_timeout);
+        committer_->flush(base::deadline_after(backend_->options().retry_timeout));
         if (dispatcher_) dispatcher_->stop();
         return;
     }
@@ -172,7 +173,7 @@ int WorkerRuntime::poll_once() {
     const int count = claimer_->claim_once(store::Scan::exact, {});
     executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
     claimer_->finish_suspects();
-    committer_->flush(Clock::now() + backend_->options().retry_timeout);
+    committer_->flush(base::deadline_after(backend_->options().retry_timeout));
     if (dispatcher_) dispatcher_->dispatch_once();
     transition(WorkerEvent::poll_done);
     return count;
@@ -190,7 +191,7 @@ void WorkerRuntime::hand_back_stale() {
 StopReport WorkerRuntime::stop(Duration deadline) {
     const std::lock_guard only_one(stop_mutex_);
     if (stopped_) return stop_report_;
-    const auto until = Clock::now() + deadline;
+    const auto until = base::deadline_after(deadline);
     stopping_ = true;
     stop_taking();
     stop_report_.handed_back = hand_back(*committer_, leases_, executor_->take_unstarted()) +
