@@ -159,6 +159,55 @@ TEST_P(TimeLimitsTest, waiting_and_stopping_may_take_for_ever) {
 
 // --- functions that do not return ---
 
+TEST_P(TimeLimitsTest, a_body_that_ignores_its_timeout_is_reported_without_it_and_tried_again) {
+    make_workflow("job", {.backoff_base = 0s});
+    const RunId run = trigger();
+    std::latch go(1);
+    std::latch returned(1);
+    std::atomic<int> calls = 0;
+    auto made = worker_for([&](Context& ctx) {
+        return ctx.step("slow", {.timeout = 50ms}, [&] {
+            const int call = ++calls;
+            if (call == 1) {
+                go.wait();
+                returned.count_down();
+            }
+            return call;
+        });
+    });
+    made.start();
+    EXPECT_TRUE(finished(run));
+    EXPECT_EQ(info(run).output, Json{"2"}) << "while the first body still runs";
+    EXPECT_EQ(step(run, "slow").attempt, 2);
+    go.count_down();
+    returned.wait();
+    made.stop();
+    EXPECT_EQ(step(run, "slow").output, Json{"2"}) << "its late result is fenced off";
+}
+
+TEST_P(TimeLimitsTest, a_body_that_ignores_its_timeout_in_its_last_attempt_fails_its_step) {
+    make_workflow("job", {.max_attempts = 1});
+    const RunId run = trigger();
+    std::latch go(1);
+    std::atomic<int> calls = 0;
+    auto made = worker_for([&](Context& ctx) {
+        ctx.step("slow", {.timeout = 50ms}, [&] {
+            ++calls;
+            go.wait();
+        });
+    });
+    made.start();
+    EXPECT_TRUE(finished(run));
+    EXPECT_EQ(status(run), RunStatus::error);
+    EXPECT_EQ(error_in(info(run).error).type, "timeout");
+    EXPECT_TRUE(contains(error_in(info(run).error).message, "did not return"));
+    EXPECT_EQ(step(run, "slow").status, StepStatus::error);
+    EXPECT_EQ(calls, 1);
+    go.count_down();
+    made.stop();
+    EXPECT_EQ(step(run, "slow").status, StepStatus::error);
+}
+
 TEST_P(TimeLimitsTest, a_function_that_blocks_between_its_steps_ends_with_its_run_timeout) {
     make_workflow("job", {.run_timeout = 2s});
     const RunId run = trigger();
