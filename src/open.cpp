@@ -94,12 +94,15 @@ Store connect(const std::string& text, ConnectOptions options) {
         throw Error(
             ErrorCode::invalid_argument, "ConnectOptions: lease and heartbeat must be above 0"
         );
-    if (options.heartbeat * 2 > options.lease) {
+    model::check_delay("ConnectOptions: lease", options.lease);
+    if (options.heartbeat > options.lease / 2) {
         throw Error(
             ErrorCode::invalid_argument,
             "ConnectOptions: heartbeat must be at most half of the lease"
         );
     }
+    model::check_positive("ConnectOptions: call_timeout", options.call_timeout);
+    model::check_positive("ConnectOptions: pause_check_interval", options.pause_check_interval);
     store::Url url(text);
     if (url.scheme() == "sqlite") return Store(open_sqlite_url(url, std::move(options)));
     if ((url.scheme() == "postgresql" || url.scheme() == "postgres") &&

@@ -97,7 +97,8 @@ public:
 
     /// Pauses the run until somebody calls store.resume(run, step, data); returns the data. A
     /// paused run holds no thread. Replayed every `check_after` (default: the store's
-    /// pause_check_interval), in case the function wants to decide otherwise.
+    /// pause_check_interval; above 0, up to 100 years), in case the function wants to decide
+    /// otherwise.
     template <class T = Json>
     T pause(
         const std::string& step,
@@ -131,6 +132,7 @@ public:
     }
 
     /// Durable timers, by the database's clock: the run is PAUSED and holds no thread.
+    /// Up to 100 years, or to the year 9999; a time that has passed does not sleep.
     void sleep(Duration time);
     void sleep_until(Timestamp time);
 

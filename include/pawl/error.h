@@ -89,8 +89,8 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// Thrown by a handler or a step: try again, after `retry_after` where given, else after the usual
-/// backoff. Any other exception counts as this one.
+/// Thrown by a handler or a step: try again, after `retry_after` where given (up to 100 years),
+/// else after the usual backoff. Any other exception counts as this one.
 class TransientError : public std::runtime_error {
 public:
     explicit TransientError(
@@ -104,8 +104,8 @@ private:
 };
 
 /// Thrown by a step's body: the run pauses at this step. store.resume(run, step, data) gives the
-/// step its result; every `check_after` (default: the store's pause_check_interval) the body is
-/// executed again. Uses no attempts.
+/// step its result; every `check_after` (default: the store's pause_check_interval; above 0, up to
+/// 100 years) the body is executed again. Uses no attempts.
 class PauseError : public std::runtime_error {
 public:
     explicit PauseError(

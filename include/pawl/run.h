@@ -168,6 +168,7 @@ public:
 
     /// Returns when the run has succeeded. Throws ExecutionFailed, run_cancelled, run_deleted,
     /// run_not_found; wait_timeout when the time is over, which does not touch the run.
+    /// Duration::max() waits for ever.
     Json wait_json(Duration timeout) const;
     template <class T = Json>
     T wait(Duration timeout) const {

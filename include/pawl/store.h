@@ -32,6 +32,10 @@ struct ConnectOptions {
     Duration heartbeat = 10s;        ///< how often a worker extends what it holds
     Duration connect_timeout = 10s;  ///< for the first connection; also the server's first answer
     Duration retry_timeout = 30s;    ///< how long a call keeps trying while the database is away
+    /// How long a worker's call waits for PostgreSQL's answer before the connection counts as lost;
+    /// heartbeats wait for a lease's time at most. A commit cut off so is in doubt, and repeated as
+    /// such. Other calls may take as long as they need.
+    Duration call_timeout = 30s;
     Duration pause_check_interval = std::chrono::hours(1);  ///< for pauses that name none
     std::size_t max_payload_bytes =
         1024 * 1024;                 ///< of messages, inputs, and outputs of steps and runs

@@ -66,7 +66,8 @@ public:
     void poll_forever();  ///< start(), then returns after stop(), interrupt() or a handled signal
     int poll_once();      ///< claims what is there now, runs it, reports it; returns how many
     /// Claims no more, waits for the handlers, gives the rest back. Idempotent; legal before
-    /// start().
+    /// start(). A database that does not answer may hold it up by a few times
+    /// ConnectOptions::call_timeout. Duration::max() waits for ever.
     StopReport stop(Duration deadline = 10s);
     void interrupt();  ///< ends the polling; poll_forever() returns after a drain
     void suspend();    ///< claims nothing until resume()

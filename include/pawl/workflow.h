@@ -40,7 +40,8 @@ struct WorkflowOptions {
     std::optional<Duration> backoff_base = {};  ///< default 1 s
     std::optional<Duration> backoff_cap = {};   ///< default 5 min
     std::optional<Duration> lease = {};         ///< default: the store's (30 s)
-    /// From the first start to the end, pauses included; default none. 0 goes back to none.
+    /// From the first start to the end, pauses included; default none. 0 goes back to none. A
+    /// function that has not returned two seconds later is given up: see docs/workflows.md.
     std::optional<Duration> run_timeout = {};
     std::optional<int> max_strikes = {};  ///< default 5: hand-outs without any report
     /// Triggered with the run's id, workflow, input and error when one fails; "" goes back to none.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <pawl/queue.h>
 
+#include "base/deadline.h"
 #include "model/check.h"
 #include "store/backend.h"
 #include "store/retry.h"
@@ -82,11 +83,10 @@ std::vector<MessageId> Queue::enqueue_in(
 std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
     if (options.max_messages < 1 || options.max_messages > 10'000)
         throw Error(ErrorCode::invalid_argument, "max_messages must be 1 to 10000");
-    if (options.lease && *options.lease <= Duration::zero())
-        throw Error(ErrorCode::invalid_argument, "lease must be above 0");
+    if (options.lease) model::check_positive("lease", *options.lease);
     model::check_delay("wait", options.wait);
 
-    const auto deadline = Clock::now() + options.wait;
+    const auto deadline = base::deadline_after(options.wait);
     store::ClaimRequest request;
     request.queues = {info().id};
     request.max_messages = options.max_messages;
@@ -105,8 +105,9 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
         if (claim.next_due) {
             until = std::min(
                 until,
-                Clock::now() +
+                base::deadline_after(
                     std::max(*claim.next_due - claim.now, std::chrono::microseconds(1000))
+                )
             );
         }
         backend_->wake_hub().wait(ticket, request.queues, until, {});

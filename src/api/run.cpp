@@ -3,6 +3,7 @@
 #include <pawl/run.h>
 #include <thread>
 
+#include "base/deadline.h"
 #include "model/run_error.h"
 #include "store/backend.h"
 #include "store/retry.h"
@@ -62,7 +63,7 @@ std::vector<StepInfo> Run::steps() const {
 }
 
 Json Run::wait_json(Duration timeout) const {
-    const auto deadline = Clock::now() + timeout;
+    const auto deadline = base::deadline_after(timeout);
     base::RunSignals::Watch watch(backend_->run_signals(), id_);
     const auto found = retrying(*backend_, [&] {
         return timeout > Duration::zero() ? backend_->announce_waiter(id_)

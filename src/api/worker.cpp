@@ -61,6 +61,7 @@ bool HandlerContext::lease_lost(const Message& message) const {
 }
 
 void HandlerContext::release(const Message& message, Duration delay) {
+    model::check_delay("delay", delay);
     decide(executing_, message, store::settle_write(WriteKind::release, message.lease(), delay));
 }
 

@@ -134,6 +134,17 @@ void check_delay(std::string_view what, Duration delay) {
         refuse(ErrorCode::invalid_argument, fmt::format("{} is longer than 100 years", what));
 }
 
+void check_positive(std::string_view what, Duration time) {
+    if (time <= Duration::zero()) refuse(fmt::format("{} must be above 0", what));
+    check_delay(what, time);
+}
+
+void check_time(const Timestamp& time) {
+    constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
+    if (time > year_9999 || time < Timestamp{})
+        refuse(ErrorCode::invalid_argument, "the time must lie between the years 1970 and 9999");
+}
+
 void check_place(int priority, Duration delay, const std::optional<Timestamp>& at) {
     check_delay("delay", delay);
     if (priority < -max_priority || priority > max_priority) {
@@ -145,9 +156,7 @@ void check_place(int priority, Duration delay, const std::optional<Timestamp>& a
     if (!at) return;
     if (delay != Duration::zero())
         refuse(ErrorCode::invalid_argument, "give a delay or a time, not both");
-    constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
-    if (*at > year_9999 || *at < Timestamp{})
-        refuse(ErrorCode::invalid_argument, "the time must lie between the years 1970 and 9999");
+    check_time(*at);
 }
 
 void check_size(std::string_view what, std::size_t bytes, std::size_t max_bytes) {

@@ -29,5 +29,7 @@ void check_page(const PageRequest& page);
 // Any bytes as text that both backends store: valid UTF-8, no zero bytes, at most 8 KiB.
 [[nodiscard]] std::string storable_text(std::string_view text);
 void check_delay(std::string_view what, Duration delay);
+void check_positive(std::string_view what, Duration time);  // and not longer than a delay
+void check_time(const Timestamp& time);                     // a year that both backends store
 
 }  // namespace pawl::model

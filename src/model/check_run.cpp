@@ -53,9 +53,7 @@ void check_workflow_options(std::string_view name, const WorkflowOptions& option
     const std::string whose = fmt::format("workflow '{}'", name);
     check_attempts(whose, options.max_attempts);
     check_backoff(whose, options.backoff_base, options.backoff_cap);
-    if (options.lease && *options.lease <= Duration::zero())
-        refuse(whose + ": lease must be above 0");
-    if (options.lease) check_delay(whose + ": lease", *options.lease);
+    if (options.lease) check_positive(whose + ": lease", *options.lease);
     if (options.run_timeout) check_delay(whose + ": run_timeout", *options.run_timeout);
     if (options.max_strikes && (*options.max_strikes < 1 || *options.max_strikes > 1000))
         refuse(whose + ": max_strikes must be 1 to 1000");
@@ -100,8 +98,7 @@ void check_step_options(std::string_view id, const StepOptions& options, std::si
     const std::string whose = fmt::format("step '{}'", id);
     check_attempts(whose, options.max_attempts);
     check_backoff(whose, options.backoff_base, options.backoff_cap);
-    if (options.timeout && *options.timeout <= Duration::zero())
-        refuse(whose + ": timeout must be above 0");
+    if (options.timeout) check_positive(whose + ": timeout", *options.timeout);
     if (options.input) check_output("the input of " + whose, options.input->text, max_bytes);
 }
 

@@ -1,5 +1,6 @@
 #include "model/run_error.h"
 
+#include <algorithm>
 #include <cxxabi.h>
 #include <fmt/format.h>
 #include <memory>
@@ -25,6 +26,29 @@ bool is_permanent(ErrorCode code) {
     return code == ErrorCode::serialization_error || code == ErrorCode::context_misuse ||
            code == ErrorCode::payload_too_large || code == ErrorCode::invalid_payload ||
            code == ErrorCode::invalid_argument;
+}
+
+// A time that no database can wait for is the program's mistake, which no repetition mends.
+template <class Check>
+std::optional<Thrown> problem_with(Check check) {
+    try {
+        check();
+        return std::nullopt;
+    } catch (const Error& error) {
+        const std::string type(to_string(error.code()));
+        return Thrown{Thrown::Kind::permanent, type, error.what(), {}, {}};
+    }
+}
+
+std::optional<Thrown> problem_of(const PauseError& error) {
+    if (!error.check_after()) return std::nullopt;
+    return problem_with([&] { check_positive("PauseError: check_after", *error.check_after()); });
+}
+
+// One that has passed already is now.
+std::optional<Thrown> problem_of(const TransientError& error) {
+    const Duration delay = std::max(error.retry_after().value_or(Duration{0}), Duration{0});
+    return problem_with([&] { check_delay("TransientError: retry_after", delay); });
 }
 
 }  // namespace
@@ -69,10 +93,12 @@ Thrown describe(const std::exception_ptr& thrown) {
     try {
         std::rethrow_exception(thrown);
     } catch (const PauseError& error) {
+        if (const auto bad = problem_of(error)) return *bad;
         return {Kind::pause, "pause", error.what(), error.check_after(), error.condition()};
     } catch (const PermanentError& error) {
         return {Kind::permanent, "permanent", error.what(), {}, {}};
     } catch (const TransientError& error) {
+        if (const auto bad = problem_of(error)) return *bad;
         return {Kind::transient, "transient", error.what(), error.retry_after(), {}};
     } catch (const Error& error) {
         const Kind kind = is_permanent(error.code()) ? Kind::permanent : Kind::transient;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "base/deadline.h"
 #include "postgres/connection.h"
 #include "store/url.h"
 
@@ -120,7 +121,7 @@ void check_first_answer(PGconn* connection, Pooler pooler, Clock::time_point dea
 }  // namespace
 
 std::unique_ptr<Connection> Connection::open(const PostgresTarget& target, Duration timeout) {
-    const auto deadline = Clock::now() + timeout;
+    const auto deadline = base::deadline_after(timeout);
     refuse_unreadable(target.url);
     PgConnection connection = start(target);
     if (!connection) throw std::bad_alloc();

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
+#include <limits>
 #include <poll.h>
 
+#include "base/deadline.h"
 #include "base/storage_call.h"
 
 namespace pawl::postgres {
@@ -56,6 +58,8 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access
     Answers answers;
     std::vector<Prepared*> to_prepare;
     bool sent = false;
+    answer_by_.reset();
+    if (call_timeout_) answer_by_ = base::deadline_after(*call_timeout_);
     base::storage_call();
     try {
         if (PQenterPipelineMode(connection_.get()) != 1) throw std::exception();
@@ -119,11 +123,20 @@ void Connection::send(std::span<const Call> calls, std::vector<Prepared*>& to_pr
     if (PQpipelineSync(pg) != 1) throw std::exception();
 }
 
+// A server that is there but silent would hold its caller for ever.
+int Connection::time_left() const {
+    if (!answer_by_) return -1;
+    const auto left =
+        std::chrono::ceil<Duration>(*answer_by_ - std::chrono::steady_clock::now()).count();
+    return static_cast<int>(std::clamp<Duration::rep>(left, 0, std::numeric_limits<int>::max()));
+}
+
 void Connection::wait(short events) {
     pollfd waiting{PQsocket(connection_.get()), events, 0};
-    while (poll(&waiting, 1, -1) < 0) {
-        if (errno != EINTR) throw std::exception();
-    }
+    int ready = poll(&waiting, 1, time_left());
+    while (ready < 0 && errno == EINTR) ready = poll(&waiting, 1, time_left());
+    unanswered_ = ready == 0;
+    if (ready <= 0) throw std::exception();
     if ((waiting.revents & ~POLLOUT) != 0 && PQconsumeInput(connection_.get()) != 1)
         throw std::exception();
 }
@@ -195,7 +208,8 @@ void Connection::lost(Access access, bool may_have_happened) {
             "the connection to PostgreSQL at {}:{} was lost: {}",
             PQhost(connection_.get()),
             PQport(connection_.get()),
-            connection_message(connection_.get())
+            unanswered_ ? fmt::format("no answer within {} ms", call_timeout_->count())
+                        : connection_message(connection_.get())
         )
     );
     error.mark_retryable();

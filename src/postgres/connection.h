@@ -1,8 +1,10 @@
 // One connection. A run() is one pipeline with one Sync: one transaction in one round trip.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -50,6 +52,10 @@ public:
     // Several statements without parameters, in one implicit transaction.
     void run_script(const std::string& script, std::string_view name);
 
+    // How long the answer to a run() may take; then the connection is lost. None: as long as it
+    // likes.
+    void set_call_timeout(std::optional<Duration> timeout) { call_timeout_ = timeout; }
+
     [[nodiscard]] bool broken() const { return broken_; }
     [[nodiscard]] PGconn* native() { return connection_.get(); }
     [[nodiscard]] std::string expand(std::string_view text) const {
@@ -75,6 +81,7 @@ private:
 
     void send(std::span<const Call> calls, std::vector<Prepared*>& to_prepare);
     void flush();
+    [[nodiscard]] int time_left() const;  // in milliseconds; -1: no limit
     void wait(short events);
     PgResult next_result();
     void receive(
@@ -89,6 +96,9 @@ private:
     std::string schema_;
     bool use_prepared_;
     bool broken_ = false;
+    std::optional<Duration> call_timeout_;
+    std::optional<std::chrono::steady_clock::time_point> answer_by_;
+    bool unanswered_ = false;
     std::unordered_map<std::string_view, Prepared> statements_;
 };
 

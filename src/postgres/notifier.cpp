@@ -9,6 +9,7 @@ namespace pawl::postgres {
 namespace {
 constexpr auto gathering_time = 2ms;
 constexpr auto quiet_time = 1ms;
+constexpr Duration longest_call = 10s;
 }  // namespace
 
 Notifier::~Notifier() {
@@ -66,7 +67,7 @@ void Notifier::send(const std::set<std::string>& payloads) {
             calls.push_back({sql::notify, params[i]});
             ++i;
         }
-        pool_.lend()->run(calls, Access::read);
+        pool_.lend(longest_call)->run(calls, Access::read);
     } catch (const std::exception& error) {
         log_.debug(fmt::format(
             "a wake-up was not sent, workers find the work by polling: {}", error.what()

@@ -34,10 +34,11 @@ public:
         std::unique_ptr<Connection> connection_;
     };
 
-    // Waits for a free one; opens one where none is idle.
-    [[nodiscard]] Lent lend();
+    // Waits for a free one; opens one where none is idle. Its answers may take `call_timeout`.
+    [[nodiscard]] Lent lend(std::optional<Duration> call_timeout = {});
 
 private:
+    [[nodiscard]] Lent take();
     void give_back(std::unique_ptr<Connection> connection);
 
     const PostgresTarget target_;

@@ -29,8 +29,13 @@ std::shared_ptr<store::Backend> open_postgres(PostgresTarget target, ConnectOpti
     return store;
 }
 
-Rows PostgresStore::call(const store::Statement& statement, const Params& params, Access access) {
-    const auto connection = checked(pool_);
+Rows PostgresStore::call(
+    const store::Statement& statement,
+    const Params& params,
+    Access access,
+    std::optional<Duration> timeout
+) {
+    const auto connection = checked(pool_, timeout);
     return translated([&] { return connection->run(statement, params, access); });
 }
 

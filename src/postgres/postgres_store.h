@@ -150,21 +150,41 @@ private:
     }
     // A connection that has seen the right schema version. Throws not_installed, schema_too_old,
     // _new.
-    Pool::Lent checked(Pool& pool);
+    Pool::Lent checked(Pool& pool, std::optional<Duration> call_timeout = {});
     void check_schema(Connection& connection);
-    Rows call(const store::Statement& statement, const Params& params, Access access);
+    Rows call(
+        const store::Statement& statement,
+        const Params& params,
+        Access access,
+        std::optional<Duration> timeout = {}
+    );
+    // What a worker's threads wait for: they must go on where a server does not answer.
+    Rows worker_call(const store::Statement& statement, const Params& params, Access access) {
+        return call(statement, params, access, options().call_timeout);
+    }
+    // How far a batch has come: what threw may have parts that are committed.
+    struct Progress {
+        Ends ends;
+        bool committed = false;
+    };
     void commit_range(
         Connection& connection,
         std::span<const store::Write> writes,
         store::Attempt attempt,
         std::span<store::WriteOutcome> outcomes,
-        Ends& ends
+        Progress& progress
+    );
+    void tell_others(
+        std::span<const store::Write> writes,
+        std::span<const store::WriteOutcome> outcomes,
+        const Ends& ends
     );
     void tell_of_ends(
         std::span<const store::Write> writes,
         std::span<const store::WriteOutcome> outcomes,
         const Ends& ends
     );
+    [[nodiscard]] Duration heartbeat_timeout(std::span<const store::Write> extensions) const;
     ClaimPosition position(const store::ClaimRequest& request);
     void remember(
         const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position

@@ -18,6 +18,7 @@ using store::WriteStatus;
 namespace {
 
 constexpr std::size_t few_writes = 4;
+constexpr Duration shortest_heartbeat_timeout = 500ms;
 
 bool is_end(const Write& write) {
     return write.kind == WriteKind::finish;
@@ -81,7 +82,7 @@ store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
 
     // A claim whose answer is lost costs its messages one lease time, no more: ask again at will.
     auto [claim, looked] =
-        read_claim(call(claim_statement(request.work), params, Access::read), request);
+        read_claim(worker_call(claim_statement(request.work), params, Access::read), request);
     if (request.scan == store::Scan::streaming) {
         if (looked) {
             if (!last.swept_at || claim.now - *last.swept_at >= 10s) last.swept_at = claim.now;
@@ -120,13 +121,27 @@ void PostgresStore::remember(
 std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, Attempt attempt) {
     std::vector<WriteOutcome> outcomes(writes.size());
     if (writes.empty()) return outcomes;
-    Ends ends;
+    Progress progress;
     if (writes.size() <= few_writes && std::ranges::any_of(writes, goes_on))
-        ends.wake = notifier_.next();
-    {
-        const auto connection = checked(pool_);
-        commit_range(*connection, writes, attempt, outcomes, ends);
+        progress.ends.wake = notifier_.next();
+    try {
+        const auto connection = checked(pool_, options().call_timeout);
+        commit_range(*connection, writes, attempt, outcomes, progress);
+    } catch (Error& error) {
+        // A part is there: whoever repeats the batch must not take that for another's work, and the
+        // repetition will not tell again whom to wake.
+        if (!progress.committed) throw;
+        tell_others(writes, outcomes, progress.ends);
+        error.mark_in_doubt();
+        throw;
     }
+    tell_others(writes, outcomes, progress.ends);
+    return outcomes;
+}
+
+void PostgresStore::tell_others(
+    std::span<const Write> writes, std::span<const WriteOutcome> outcomes, const Ends& ends
+) {
     if (std::ranges::any_of(writes, wakes_others)) {
         wake_queue({});
     } else if (std::ranges::any_of(writes, is_suspension)) {
@@ -135,7 +150,6 @@ std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, A
     for (const QueueId queue : ends.queues) wake_queue(queue, ends.wake);
     tell_of_ends(writes, outcomes, ends);
     if (std::ranges::any_of(writes, publishes)) wake_queue(base::outbox_changed);
-    return outcomes;
 }
 
 void PostgresStore::tell_of_ends(
@@ -159,12 +173,14 @@ void PostgresStore::commit_range(
     std::span<const Write> writes,
     Attempt attempt,
     std::span<WriteOutcome> outcomes,
-    Ends& ends
+    Progress& progress
 ) {
     constexpr int max_conflicts = 10;
     for (int conflicts = 0;; ++conflicts) {
         try {
-            return settle(connection, writes, attempt, outcomes, ends);
+            settle(connection, writes, attempt, outcomes, progress.ends);
+            progress.committed = true;
+            return;
         } catch (const Refused& refused) {
             if (is_conflict(refused.error) && conflicts < max_conflicts) continue;
             const Error error = to_error(refused.error, target_.schema);
@@ -179,8 +195,16 @@ void PostgresStore::commit_range(
         }
     }
     const std::size_t half = writes.size() / 2;
-    commit_range(connection, writes.first(half), attempt, outcomes.first(half), ends);
-    commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half), ends);
+    commit_range(connection, writes.first(half), attempt, outcomes.first(half), progress);
+    commit_range(connection, writes.subspan(half), attempt, outcomes.subspan(half), progress);
+}
+
+// An answer after the lease is of no use; another connection may give one in time.
+Duration PostgresStore::heartbeat_timeout(std::span<const Write> extensions) const {
+    Duration timeout = options().call_timeout;
+    for (const Write& extension : extensions)
+        timeout = std::min(timeout, std::max(extension.delay / 3, shortest_heartbeat_timeout));
+    return timeout;
 }
 
 store::HeartbeatResult PostgresStore::heartbeat(
@@ -188,7 +212,7 @@ store::HeartbeatResult PostgresStore::heartbeat(
 ) {
     store::HeartbeatResult result;
     result.outcomes.resize(extensions.size());
-    const auto connection = checked(heartbeat_pool_);
+    const auto connection = checked(heartbeat_pool_, heartbeat_timeout(extensions));
     return translated([&] {
         Ends none;
         if (!extensions.empty())

@@ -115,7 +115,7 @@ std::vector<OutboxEvent> PostgresStore::list_outbox(const OutboxFilter& filter) 
 store::OutboxClaim PostgresStore::claim_outbox(int limit, int per_aggregate, Duration lease) {
     Params params;
     params.int4(limit).int4(per_aggregate).int8(lease.count());
-    const Rows rows = call(sql::claim_outbox, params, Access::read);
+    const Rows rows = worker_call(sql::claim_outbox, params, Access::read);
     store::OutboxClaim claim;
     for (int i = 0; i + 1 < rows.size(); ++i)
         claim.events.push_back({read_event(rows, i), rows.int4(i, 8)});
@@ -141,7 +141,7 @@ std::vector<WriteStatus> PostgresStore::report_outbox(std::span<const OutboxRepo
     Params params;
     params.int8_array(ids).int4_array(deliveries).text_array(kinds).text_array(errors);
     params.int8_array(delays_ms);
-    const Rows rows = call(sql::report_outbox, params, Access::write);
+    const Rows rows = worker_call(sql::report_outbox, params, Access::write);
     std::vector<WriteStatus> outcomes;
     for (const std::string_view word : rows.text_array(0, 0))
         outcomes.push_back(word == "done" ? WriteStatus::done : WriteStatus::lease_lost);

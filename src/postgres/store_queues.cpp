@@ -70,7 +70,7 @@ std::optional<QueueInfo> PostgresStore::find_queue(const std::string& name) {
 std::vector<QueueId> PostgresStore::resolve_queues(std::span<const std::string> names) {
     Params params;
     params.text_array(names);
-    const Rows rows = call(sql::resolve_queues, params, Access::read);
+    const Rows rows = worker_call(sql::resolve_queues, params, Access::read);
     std::vector<QueueId> ids;
     for (int i = 0; i < rows.size(); ++i) ids.emplace_back(rows.int8(i, 0));
     return ids;

@@ -146,7 +146,7 @@ RunCounts PostgresStore::count_runs(const RunFilter& filter) {
 }
 
 std::vector<StepInfo> PostgresStore::steps(RunId run) {
-    const Rows rows = call(sql::list_steps, one_run(run), Access::read);
+    const Rows rows = worker_call(sql::list_steps, one_run(run), Access::read);
     std::vector<StepInfo> steps;
     for (int i = 0; i < rows.size(); ++i) {
         StepInfo& step = steps.emplace_back();

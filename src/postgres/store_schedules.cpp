@@ -101,7 +101,7 @@ bool PostgresStore::delete_schedule(const std::string& name) {
 DueSchedules PostgresStore::due_schedules(int limit) {
     Params params;
     params.int4(limit);
-    const Rows rows = call(sql::due_schedules, params, Access::read);
+    const Rows rows = worker_call(sql::due_schedules, params, Access::read);
     DueSchedules found;
     found.now = rows.time(0, 0);
     found.next_due = rows.optional_time(0, 1);
@@ -114,7 +114,7 @@ DueSchedules PostgresStore::due_schedules(int limit) {
 
 bool PostgresStore::fire_schedule(const ScheduleFire& fire) {
     const Wake wake = notifier_.next();
-    const Rows rows = call(sql::fire_schedule, fire_params(fire, wake), Access::write);
+    const Rows rows = worker_call(sql::fire_schedule, fire_params(fire, wake), Access::write);
     if (!rows.boolean(0, 0)) return false;
     if (!fire.runs.empty()) wake_queue(QueueId(rows.id(0, 1)), wake);
     return true;

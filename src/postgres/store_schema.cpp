@@ -84,8 +84,8 @@ private:
 
 }  // namespace
 
-Pool::Lent PostgresStore::checked(Pool& pool) {
-    auto connection = pool.lend();
+Pool::Lent PostgresStore::checked(Pool& pool, std::optional<Duration> call_timeout) {
+    auto connection = pool.lend(call_timeout);
     if (!connection->schema_checked) {
         translated([&] { check_schema(*connection); });
         connection->schema_checked = true;

@@ -26,7 +26,7 @@ WorkerId PostgresStore::register_worker(const store::NewWorker& worker) {
 WorkerStatus PostgresStore::transition_worker(WorkerId worker, WorkerEvent event) {
     Params params;
     params.int8(worker.value()).text(to_string(event));
-    return to_worker_status(call(sql::transition_worker, params, Access::write).text(0, 0));
+    return to_worker_status(worker_call(sql::transition_worker, params, Access::write).text(0, 0));
 }
 
 std::vector<WorkerInfo> PostgresStore::workers(std::optional<WorkerId> only) {

@@ -85,7 +85,7 @@ std::vector<WorkflowInfo> PostgresStore::workflows(const std::optional<std::stri
     } else {
         params.null();
     }
-    return read_workflows(call(sql::list_workflows, params, Access::read));
+    return read_workflows(worker_call(sql::list_workflows, params, Access::read));
 }
 
 WorkflowMetrics PostgresStore::workflow_metrics(const std::string& name, Duration window) {
@@ -119,7 +119,7 @@ std::vector<RunId> PostgresStore::fail_unhandled(std::span<const std::string> pr
     params.text_array(prefixes);
     // Access::read: what a lost answer leaves undone, or done, the next call finds out.
     std::vector<RunId> failed;
-    for (const auto run : call(sql::fail_unhandled, params, Access::read).int8_array(0, 0))
+    for (const auto run : worker_call(sql::fail_unhandled, params, Access::read).int8_array(0, 0))
         failed.emplace_back(run);
     for (const RunId run : failed) signals_.notify(run);
     return failed;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/deadline.h"
+
 namespace pawl::runtime {
 
 namespace {
@@ -11,8 +13,12 @@ constexpr Duration refresh_every = 1s;
 constexpr Duration look_for_unhandled_every = 200ms;
 constexpr Duration poll_deaf = 500ms;  // where other processes cannot wake us
 constexpr int max_claim = 1'000;
-// Two strikes before this hand-out: it may kill its process, so nothing else shall be in it.
-constexpr int alone_strikes = 3;
+
+void set_times(Executing& call, std::chrono::steady_clock::time_point asked_at) {
+    const auto first = std::ranges::min_element(call.messages, {}, &Message::visible_at);
+    call.claimed_at_steady = asked_at;
+    call.stale_at = asked_at + (first->visible_at - call.claimed_at) / 2;
+}
 
 bool takes(store::Work work, const HandlerSpec& spec) {
     return (work == store::Work::tasks) == (spec.flow != nullptr);
@@ -25,10 +31,16 @@ Claimer::Claimer(
     const WorkerOptions& options,
     WorkerId worker,
     Executor& executor,
+    Committer& committer,
     LeaseTable& leases,
     WorkerMeters* meters
 )
-    : backend_(backend), options_(options), executor_(executor), leases_(leases), meters_(meters) {
+    : backend_(backend),
+      options_(options),
+      executor_(executor),
+      leases_(leases),
+      meters_(meters),
+      suspects_(executor, committer, leases) {
     bool messages = false;
     bool runs = false;
     bool tasks = false;
@@ -81,6 +93,8 @@ void Claimer::work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         try {
             const auto ticket = backend_.wake_hub().ticket();
+            if (paused_) suspects_.give_back_all();
+            suspects_.attend(stop);
             if (!paused_) claim_once(store::Scan::streaming, stop);
             if (paused_ || !more_) wait_for_work(ticket, stop);
             error_pause_ = 20ms;
@@ -165,8 +179,10 @@ void Claimer::fail_unhandled() {
 
 // Whose turn it is may take all the room there is; what it leaves is the next one's.
 int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
-    int room = executor_.wait_for_room(stop);
+    int room = executor_.wait_for_room(stop, suspects_.next_look());
+    more_ = true;
     if (room == 0) return 0;
+    if (suspects_.come_first()) scan = store::Scan::exact;  // looks for due rows first
     refresh_queues();
     fail_unhandled();
     more_ = false;
@@ -199,31 +215,36 @@ Claimer::Taken Claimer::claim_from(
     }
     // What did not fill the room was all there is.
     if (claim.more || static_cast<int>(claim.messages.size()) >= wanted) more_ = true;
-    if (claim.next_due) due_at_ = std::min(due_at_, Clock::now() + (*claim.next_due - claim.now));
+    if (claim.next_due)
+        due_at_ = std::min(due_at_, base::deadline_after(*claim.next_due - claim.now));
     if (claim.messages.empty()) return {};
 
     leases_.add(claim.messages, claim.now, asked_at);
     const int count = static_cast<int>(claim.messages.size());
-    const bool alone = claim.messages.front().strikes >= alone_strikes;
     auto calls = to_calls(claim);
-    for (const auto& call : calls) call->claimed_at_steady = asked_at;
+    for (const auto& call : calls) set_times(*call, asked_at);
     const Taken taken{count, static_cast<int>(calls.size())};
-    if (alone) {
-        more_ = true;  // it came alone, whatever else there is
-        run_alone(std::move(calls), stop);
-    } else {
-        executor_.push(std::move(calls));
-    }
+    const auto suspects = std::stable_partition(calls.begin(), calls.end(), [](const auto& call) {
+        return !Suspects::is_one(call->messages.front());
+    });
+    if (suspects != calls.end()) more_ = true;  // one mostly comes alone, whatever else there is
+    suspects_.hold({std::make_move_iterator(suspects), std::make_move_iterator(calls.end())});
+    calls.erase(suspects, calls.end());
+    executor_.push(std::move(calls));
+    suspects_.attend(stop);
     return taken;
 }
 
-// One call per message, or per batch of a queue's messages, in the order of the claim.
+// One call per message, or per batch of a queue's messages, in the order of the claim. A suspect is
+// in no batch.
 std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
     std::vector<std::shared_ptr<Executing>> calls;
     std::unordered_map<const HandlerSpec*, Executing*> open;
     for (std::size_t i = 0; i < claim.messages.size(); ++i) {
         const HandlerSpec* spec = specs_.at(claim.queues[i]);
-        Executing*& batch = open[spec];
+        const bool suspect = Suspects::is_one(claim.messages[i]);
+        Executing* single = nullptr;
+        Executing*& batch = suspect ? single : open[spec];
         if (batch == nullptr ||
             batch->messages.size() >= static_cast<std::size_t>(spec->batch_size)) {
             calls.push_back(std::make_shared<Executing>());
@@ -231,13 +252,13 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
             batch->spec = spec;
             batch->leases = &leases_;
             if (meters_ != nullptr) batch->meters = meters_->of(*spec);
+            batch->claimed_at = claim.now;
             batch->messages.reserve(static_cast<std::size_t>(spec->batch_size));
         }
         claim.messages[i].queue = spec->queue;
         if (i < claim.runs.size() && claim.runs[i]) {
             batch->run = std::move(claim.runs[i]);
             batch->workflow = workflow_of(claim.queues[i], *spec);
-            batch->claimed_at = claim.now;
         }
         if (i < claim.tasks.size()) batch->task = std::move(claim.tasks[i]);
         batch->messages.push_back(std::move(claim.messages[i]));
@@ -245,19 +266,12 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
     return calls;
 }
 
-void Claimer::run_alone(
-    std::vector<std::shared_ptr<Executing>> calls, const std::stop_token& stop
-) {
-    executor_.wait_until_idle(Clock::now() + std::chrono::years(1), stop);
-    executor_.push(std::move(calls));
-    executor_.wait_until_idle(Clock::now() + std::chrono::years(1), stop);
-}
-
 void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop) {
     const Duration poll = backend_.hears_others() ? options_.poll_interval
                                                   : std::min(options_.poll_interval, poll_deaf);
-    auto until = Clock::now() + poll;
+    auto until = base::deadline_after(poll);
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
+    until = std::min(until, suspects_.next_look());
     if (!options_.prefixes.empty()) {
         // Any queue may be one that nobody handles, also one whose delay ends. What came too soon
         // after the last look is looked for when that is allowed again.

@@ -12,6 +12,7 @@
 
 #include "runtime/executor.h"
 #include "runtime/meters.h"
+#include "runtime/suspects.h"
 #include "store/backend.h"
 #include "store/claim_stream.h"
 
@@ -24,6 +25,7 @@ public:
         const WorkerOptions& options,
         WorkerId worker,
         Executor& executor,
+        Committer& committer,
         LeaseTable& leases,
         WorkerMeters* meters
     );
@@ -38,6 +40,10 @@ public:
 
     // One claim for what there is room for; returns how many messages came.
     int claim_once(store::Scan scan, const std::stop_token& stop);
+    // Of what claim_once() brought: when the rest has been executed, what must be alone.
+    void finish_suspects() { suspects_.attend({}); }
+    // When it has stopped.
+    int give_back_suspects() { return suspects_.give_back_all(); }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -65,7 +71,6 @@ private:
     void fail_unhandled();
     std::shared_ptr<const WorkflowInfo> workflow_of(QueueId queue, const HandlerSpec& spec);
     std::vector<std::shared_ptr<Executing>> to_calls(store::Claim& claim);
-    void run_alone(std::vector<std::shared_ptr<Executing>> calls, const std::stop_token& stop);
     void wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop);
     void pause_after_error(const std::stop_token& stop);
 
@@ -74,6 +79,8 @@ private:
     Executor& executor_;
     LeaseTable& leases_;
     WorkerMeters* const meters_;  // null: nobody measures
+
+    Suspects suspects_;
 
     // Used by the claiming thread only.
     std::vector<std::string> names_;

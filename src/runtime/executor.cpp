@@ -145,11 +145,11 @@ int Executor::room() {
     return free * 2 > ahead ? free : 0;
 }
 
-int Executor::wait_for_room(const std::stop_token& stop) {
+int Executor::wait_for_room(const std::stop_token& stop, Clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     int free = 0;
     ++waiting_for_room_;
-    changed_.wait(lock, stop, [&] { return (free = room()) > 0; });
+    changed_.wait_until(lock, stop, deadline, [&] { return (free = room()) > 0; });
     --waiting_for_room_;
     return stop.stop_requested() ? 0 : free;
 }
@@ -171,12 +171,12 @@ void Executor::tell_waiting() {
     if (room_found || end_found) changed_.notify_all();
 }
 
-std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_point claimed_before) {
+std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_point stale_by) {
     const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<Executing>> taken;
     std::deque<std::shared_ptr<Executing>> kept;
     for (auto& executing : queued_) {
-        if (executing->claimed_at_steady < claimed_before) {
+        if (executing->stale_at <= stale_by) {
             taken.push_back(std::move(executing));
         } else {
             kept.push_back(std::move(executing));

@@ -40,14 +40,15 @@ public:
 
     void push(std::vector<std::shared_ptr<Executing>> work);
     // How many calls may be pushed without piling up: the free threads, and as much as they will
-    // have finished by the time the next claim is back. Waits until there is room; 0 when stopped.
-    int wait_for_room(const std::stop_token& stop);
+    // have finished by the time the next claim is back. Waits until there is room; 0 when stopped,
+    // and at the deadline.
+    int wait_for_room(const std::stop_token& stop, Clock::time_point deadline);
     // Returns when nothing is queued or running, or at the deadline: false.
     bool wait_until_idle(Clock::time_point deadline, const std::stop_token& stop = {});
 
-    // Takes back what was not started: all, or what was claimed before that time.
+    // Takes back what was not started: all, or what is stale by then.
     [[nodiscard]] std::vector<std::shared_ptr<Executing>> take_unstarted(
-        Clock::time_point claimed_before = Clock::time_point::max()
+        Clock::time_point stale_by = Clock::time_point::max()
     );
     // Asks the running handlers to stop; returns them.
     [[nodiscard]] std::vector<std::shared_ptr<Executing>> abandon();

@@ -1,5 +1,6 @@
 // Extends everything this process holds, in one batch per interval, over a connection of its own,
-// and learns what an operator wants of the worker.
+// and learns what an operator wants of the worker. Where no beat gets through, leases end at their
+// time all the same.
 #pragma once
 
 #include <condition_variable>
@@ -19,6 +20,8 @@ public:
         std::function<void(WorkerStatus)> obey;  // what is stored
     };
 
+    // Beats come at least every `interval`; where a lease is held that would not live to see
+    // three of them, sooner.
     Heartbeat(
         store::Backend& backend, WorkerId worker, Duration interval, LeaseTable& leases, Hooks hooks
     );
@@ -31,6 +34,7 @@ public:
 private:
     void work(const std::stop_token& stop);
     void beat();
+    void wait_for_next(const std::stop_token& stop);
 
     store::Backend& backend_;
     const WorkerId worker_;
@@ -40,7 +44,10 @@ private:
     std::mutex mutex_;
     std::condition_variable_any changed_;
     bool wanted_ = false;
+    bool sooner_ = false;  // there is a shorter lease than before
+    LeaseTable::Clock::time_point last_ = LeaseTable::Clock::now();
     std::jthread thread_;
+    std::jthread expiry_;  // beats may be held up by the database
 };
 
 }  // namespace pawl::runtime

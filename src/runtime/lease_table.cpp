@@ -14,11 +14,35 @@ using store::WriteStatus;
 void LeaseTable::add(
     std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at
 ) {
-    const std::lock_guard lock(mutex_);
-    for (const Message& message : messages) {
-        const auto lease = std::chrono::duration_cast<Duration>(message.visible_at - claimed_at);
-        held_[message.id] = {message.delivery, lease, asked_at + lease, nullptr, false};
+    std::function<void()> tell_shorter;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const Message& message : messages) {
+            const auto lease =
+                std::chrono::duration_cast<Duration>(message.visible_at - claimed_at);
+            held_[message.id] = {message.delivery, lease, asked_at + lease, nullptr, false};
+            if (asked_at + lease < expire_at_) {
+                expire_at_ = asked_at + lease;
+                sooner_.notify_one();
+            }
+            if (lease < shortest_) tell_shorter = on_shorter_;
+        }
     }
+    if (tell_shorter) tell_shorter();
+}
+
+Duration LeaseTable::shortest(Duration longest) {
+    const std::lock_guard lock(mutex_);
+    shortest_ = longest;
+    for (const auto& [id, held] : held_) {
+        if (!held.lost) shortest_ = std::min(shortest_, held.lease);
+    }
+    return shortest_;
+}
+
+void LeaseTable::on_shorter(std::function<void()> then) {
+    const std::lock_guard lock(mutex_);
+    on_shorter_ = std::move(then);
 }
 
 void LeaseTable::forget(std::span<const Write> settled) {
@@ -83,15 +107,33 @@ void LeaseTable::extended(
     tell(orphans);
 }
 
-void LeaseTable::expire(Clock::time_point now) {
+// Heartbeats move the ends all the time, so the next one is looked for only when it would be due.
+void LeaseTable::expire_in_time(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        Orphans orphans;
+        {
+            std::unique_lock lock(mutex_);
+            const auto at = expire_at_;
+            const auto sooner = [&] { return expire_at_ != at; };
+            if (sooner_.wait_until(lock, stop, at, sooner)) continue;
+            orphans = expire(Clock::now());
+        }
+        tell(orphans);
+    }
+}
+
+// The mutex is held.
+LeaseTable::Orphans LeaseTable::expire(Clock::time_point now) {
     Orphans orphans;
-    {
-        const std::lock_guard lock(mutex_);
-        for (auto& [id, held] : held_) {
-            if (held.ends_at <= now) lose(held, false, orphans);
+    expire_at_ = now + std::chrono::hours(1);
+    for (auto& [id, held] : held_) {
+        if (held.ends_at <= now) {
+            lose(held, false, orphans);
+        } else if (!held.lost) {
+            expire_at_ = std::min(expire_at_, held.ends_at);
         }
     }
-    tell(orphans);
+    return orphans;
 }
 
 void LeaseTable::lose(Held& held, bool cancelled, Orphans& orphans) {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <unordered_map>
 #include <vector>
 
@@ -32,8 +35,13 @@ public:
         std::span<const store::WriteOutcome> outcomes,
         Clock::time_point asked_at
     );
-    // Leases that must have ended by now because no heartbeat got through.
-    void expire(Clock::time_point now);
+    // Until told to stop: ends leases at their time where no heartbeat has got through.
+    void expire_in_time(const std::stop_token& stop);
+
+    // The shortest lease of all that is held, or `longest`. From then on what on_shorter() was
+    // given is called when a shorter one comes.
+    [[nodiscard]] Duration shortest(Duration longest);
+    void on_shorter(std::function<void()> then);
 
     [[nodiscard]] bool lost(const Lease& lease) const;
     // A run, or a task of a flow's run that executes.
@@ -53,9 +61,14 @@ private:
     using Orphans = std::vector<std::shared_ptr<Executing>>;
     static void lose(Held& held, bool cancelled, Orphans& orphans);
     static void tell(const Orphans& orphans);
+    [[nodiscard]] Orphans expire(Clock::time_point now);
 
     mutable std::mutex mutex_;
     std::unordered_map<MessageId, Held> held_;
+    Duration shortest_{0};  // that was told
+    std::function<void()> on_shorter_;
+    std::condition_variable_any sooner_;
+    Clock::time_point expire_at_{};  // no lease ends before, unless it is extended
 };
 
 }  // namespace pawl::runtime

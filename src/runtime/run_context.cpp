@@ -249,6 +249,7 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
     }
     in_body_ = false;
     Current current = finish_body();
+    if (cancelled()) unwind(End::lost);  // as the body may have been told
     const bool late =
         options.timeout && (current.timed_out || current.record.elapsed >= *options.timeout);
     if (!thrown && !late) {
@@ -256,7 +257,6 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
         commit_body(std::move(current.record));
         return output;
     }
-    if (cancelled()) unwind(End::lost);
     if (deadline_ && *deadline_ <= Clock::now()) unwind(End::timed_out);
     const Thrown why = late ? timed_out(*options.timeout, "") : model::describe(thrown);
     fail_step(std::move(current.record), options, why);
@@ -384,26 +384,18 @@ void RunContext::report(Reported what, Write write, Committer::Settled settled) 
     );
 }
 
-// Stop callbacks are the user's code and may ask this context: they are called without the lock.
-void RunContext::attend(Clock::time_point now) {
-    std::optional<std::stop_source> over;
-    {
-        const std::lock_guard lock(mutex_);
-        if (end_ != End::none) return;
-        if (deadline_ && *deadline_ <= now) {
-            over = executing_.stop;
-            if (current_ && *deadline_ + timeout_grace <= now) {
-                report(Reported::end, timeout_write(executing_));
-                end_ = End::lost;
-            }
-        } else if (current_) {
-            over = attend_step(now);
-        }
+std::optional<std::stop_source> RunContext::attend(Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    if (end_ != End::none) return std::nullopt;
+    if (!deadline_ || now < *deadline_) return current_ ? attend_step(now) : std::nullopt;
+    // In a step's body or between steps: what the function still does is fenced off by this report.
+    if (*deadline_ + timeout_grace <= now) {
+        report(Reported::end, timeout_write(executing_));
+        end_ = End::lost;
     }
-    if (over) over->request_stop();
+    return executing_.stop;
 }
 
-// What is to be stopped, if anything.
 std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
     Current& current = *current_;
     if (!current.marked && now - current.started_at >= mark_running_after) {

@@ -71,7 +71,7 @@ public:
     [[nodiscard]] std::optional<Clock::time_point> deadline() const { return deadline_; }
 
     // --- for the watchdog: marks a long step as RUNNING, enforces the times ---
-    void attend(Clock::time_point now) override;
+    std::optional<std::stop_source> attend(Clock::time_point now) override;
 
 private:
     struct Current {

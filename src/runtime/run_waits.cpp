@@ -15,6 +15,7 @@ Json RunContext::pause(
     const std::string& name, const std::string& message, std::optional<Duration> check_after
 ) {
     enter();
+    if (check_after) model::check_positive("pause: check_after", *check_after);
     const std::string id = log_.next_id(name);
     if (auto result = replayed(id)) return std::move(*result);
     StepRecord record = new_record(id);
@@ -54,6 +55,7 @@ void RunContext::sleep(Duration time) {
 }
 
 void RunContext::sleep_until(Timestamp time) {
+    model::check_time(time);
     sleep_as({}, time);
 }
 

@@ -37,18 +37,15 @@ bool TaskExecution::report_is_due(Clock::time_point now) const {
            executing_.lease_ends_at.load() - report_ahead <= now;
 }
 
-// Stop callbacks are the user's code and may ask this execution: they are called without the lock.
-void TaskExecution::attend(Clock::time_point now) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (ended_ || !over_at_ || now < *over_at_) return;
-        timed_out_ = true;
-        if (report_is_due(now) && !executing_.lost) {
-            report_timeout();
-            ended_ = true;
-        }
+std::optional<std::stop_source> TaskExecution::attend(Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || !over_at_ || now < *over_at_) return std::nullopt;
+    timed_out_ = true;
+    if (report_is_due(now) && !executing_.lost) {
+        report_timeout();
+        ended_ = true;
     }
-    executing_.stop.request_stop();
+    return executing_.stop;
 }
 
 // What the function still does is fenced off by this report.

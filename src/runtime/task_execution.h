@@ -34,7 +34,7 @@ public:
 
     // --- for the watchdog: asks the function to stop at its timeout; where it does not return,
     // the timeout is reported without it ---
-    void attend(Clock::time_point now) override;
+    std::optional<std::stop_source> attend(Clock::time_point now) override;
 
 private:
     [[nodiscard]] bool report_is_due(Clock::time_point now) const;

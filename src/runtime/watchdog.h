@@ -5,15 +5,21 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <stop_token>
 #include <thread>
 #include <unordered_set>
 
 namespace pawl::runtime {
 
-// A run or a task that executes. `attend` comes from the watchdog's thread.
+// A run or a task that executes. `attend` comes from the watchdog's thread, and returns what is to
+// be stopped, if anything: stop callbacks are the user's code, which may take its time, so they are
+// called when the watchdog holds no lock.
 class Watched {
 public:
-    virtual void attend(std::chrono::steady_clock::time_point now) = 0;
+    [[nodiscard]] virtual std::optional<std::stop_source> attend(
+        std::chrono::steady_clock::time_point now
+    ) = 0;
 
 protected:
     ~Watched() = default;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "model/check.h"
+
 namespace pawl::runtime {
 
 namespace {
@@ -58,10 +60,12 @@ void Checker::check_options() const {
         refuse(ErrorCode::invalid_argument, "concurrency must be 1 to 10000");
     if (options_.lease && *options_.lease < 10ms)
         refuse(ErrorCode::invalid_argument, "lease must be at least 10 ms");
+    if (options_.lease) model::check_delay("lease", *options_.lease);
     if (options_.poll_interval < 10ms)
         refuse(ErrorCode::invalid_argument, "poll_interval must be at least 10 ms");
     if (options_.backoff_base < Duration::zero() || options_.backoff_cap < options_.backoff_base)
         refuse(ErrorCode::invalid_argument, "backoff: 0 <= base <= cap must hold");
+    model::check_delay("backoff: cap", options_.backoff_cap);
     if (options_.metrics) check_metrics(*options_.metrics);
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "model/check_outbox.h"
 #include "model/flow.h"
 #include "runtime/signals.h"
@@ -36,9 +37,9 @@ WorkerRuntime::WorkerRuntime(
     const auto queues = backend_->queues();
     const auto flows = shapes_of(*backend_, options_);
     check_worker(options_, *backend_, {queues, backend_->workflows(std::nullopt), flows});
-    lease_ = shortest_lease(queues, flows);
-    beat_interval_ = std::max<Duration>(
-        std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease_ / 3), 1ms
+    const Duration lease = shortest_lease(queues, flows);
+    const Duration beat_interval = std::max<Duration>(
+        std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease / 3), 1ms
     );
     if (options_.outbox_sink) model::check_dispatcher_options(options_.dispatcher);
     if (options_.metrics) {
@@ -46,16 +47,17 @@ WorkerRuntime::WorkerRuntime(
         meters_ = std::make_shared<WorkerMeters>(options_);
         endpoint_ = open(options_, meters_, backend_);
     }
-    id_ = backend_->register_worker(description(lease_));
+    id_ = backend_->register_worker(description(lease));
     committer_ = std::make_unique<Committer>(*backend_, meters_.get());
     executor_ =
         std::make_unique<Executor>(options_, *committer_, leases_, *backend_, meters_.get());
-    claimer_ =
-        std::make_unique<Claimer>(*backend_, options_, id_, *executor_, leases_, meters_.get());
+    claimer_ = std::make_unique<Claimer>(
+        *backend_, options_, id_, *executor_, *committer_, leases_, meters_.get()
+    );
     heartbeat_ = std::make_unique<Heartbeat>(
         *backend_,
         id_,
-        beat_interval_,
+        beat_interval,
         leases_,
         Heartbeat::Hooks{
             [this] { hand_back_stale(); }, [this](WorkerStatus stored) { obey(stored); }}
@@ -175,8 +177,9 @@ void WorkerRuntime::poll_forever() {
     }
     if (status() == WorkerStatus::interrupted) {
         stop_taking();
+        claimer_->give_back_suspects();
         executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
-        committer_->flush(Clock::now() + backend_->options().retry_timeout);
+        committer_->flush(base::deadline_after(backend_->options().retry_timeout));
         if (dispatcher_) dispatcher_->stop();
         return;
     }
@@ -188,33 +191,19 @@ int WorkerRuntime::poll_once() {
     if (scheduler_) scheduler_->look();
     const int count = claimer_->claim_once(store::Scan::exact, {});
     executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
-    committer_->flush(Clock::now() + backend_->options().retry_timeout);
+    claimer_->finish_suspects();
+    committer_->flush(base::deadline_after(backend_->options().retry_timeout));
     if (dispatcher_) dispatcher_->dispatch_once();
     if (pruner_) pruner_->look();
     transition(WorkerEvent::poll_done);
     return count;
 }
 
-int WorkerRuntime::hand_back(std::vector<std::shared_ptr<Executing>> unstarted) {
-    std::vector<Write> writes;
-    for (const auto& executing : unstarted) {
-        for (const Message& message : executing->messages)
-            writes.push_back(settle_write(WriteKind::hand_back, message.lease()));
-    }
-    const int count = static_cast<int>(writes.size());
-    committer_->submit(
-        std::move(writes),
-        [this](std::span<const Write> settled, std::span<const WriteOutcome>) {
-            leases_.forget(settled);
-        }
-    );
-    return count;
-}
-
 // What was fetched ahead and waits behind slow handlers: others may have a free thread for it. Its
 // lease is not extended, so it must go before the lease ends.
 void WorkerRuntime::hand_back_stale() {
-    const int count = hand_back(executor_->take_unstarted(Clock::now() - lease_ / 2));
+    const auto stale = executor_->take_unstarted(Clock::now());
+    const int count = hand_back(*committer_, leases_, stale);
     if (count > 0)
         backend_->log().info(fmt::format("{} messages that could not be started go back", count));
 }
@@ -222,10 +211,11 @@ void WorkerRuntime::hand_back_stale() {
 StopReport WorkerRuntime::stop(Duration deadline) {
     const std::lock_guard only_one(stop_mutex_);
     if (stopped_) return stop_report_;
-    const auto until = Clock::now() + deadline;
+    const auto until = base::deadline_after(deadline);
     stopping_ = true;
     stop_taking();
-    stop_report_.handed_back = hand_back(executor_->take_unstarted());
+    stop_report_.handed_back = hand_back(*committer_, leases_, executor_->take_unstarted()) +
+                               claimer_->give_back_suspects();
     if (!executor_->wait_until_idle(until)) {
         // C++ code cannot be killed from outside: ask it to end, give its leases back so that
         // others go on at once, and fence off what it may still report.

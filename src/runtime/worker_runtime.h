@@ -52,14 +52,11 @@ private:
     void obey(WorkerStatus stored);
     void set_status(WorkerStatus status);
     void stop_taking();  // neither messages nor fire times of schedules nor events
-    int hand_back(std::vector<std::shared_ptr<Executing>> unstarted);
     void hand_back_stale();
 
     const std::shared_ptr<store::Backend> backend_;
     const WorkerOptions options_;
     WorkerId id_;
-    Duration lease_{};
-    Duration beat_interval_{};
 
     std::mutex mutex_;
     std::condition_variable_any changed_;

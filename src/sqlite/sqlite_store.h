@@ -200,7 +200,8 @@ private:
         std::span<const store::Write> writes,
         Range range,
         store::Attempt attempt,
-        std::vector<store::WriteOutcome>& outcomes
+        std::vector<store::WriteOutcome>& outcomes,
+        bool& committed
     );
     [[nodiscard]] std::optional<store::Claim> look(const store::ClaimRequest& request);
     void wake(const Wakeups& wakeups);

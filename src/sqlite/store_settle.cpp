@@ -27,7 +27,14 @@ bool was_done(
 
 std::vector<WriteOutcome> SqliteStore::commit(std::span<const Write> writes, Attempt attempt) {
     std::vector<WriteOutcome> outcomes(writes.size());
-    commit_range(writes, {0, writes.size()}, attempt, outcomes);
+    bool committed = false;
+    try {
+        commit_range(writes, {0, writes.size()}, attempt, outcomes, committed);
+    } catch (Error& error) {
+        // A part is there: whoever repeats the batch must not take that for another's work.
+        if (committed) error.mark_in_doubt();
+        throw;
+    }
     return outcomes;
 }
 
@@ -36,7 +43,11 @@ std::vector<WriteOutcome> SqliteStore::commit(std::span<const Write> writes, Att
 // stands alone: that also holds against triggers that roll the transaction back, and against
 // constraints that are checked at the commit.
 void SqliteStore::commit_range(
-    std::span<const Write> writes, Range range, Attempt attempt, std::vector<WriteOutcome>& outcomes
+    std::span<const Write> writes,
+    Range range,
+    Attempt attempt,
+    std::vector<WriteOutcome>& outcomes,
+    bool& committed
 ) {
     if (range.begin == range.end) return;
     try {
@@ -48,6 +59,7 @@ void SqliteStore::commit_range(
                     outcomes[i].status = WriteStatus::done;
             }
         });
+        committed = true;
     } catch (const Error& error) {
         if (!concerns_one_statement(error)) throw;
         if (range.end - range.begin == 1) {
@@ -55,8 +67,8 @@ void SqliteStore::commit_range(
             return;
         }
         const std::size_t middle = range.begin + (range.end - range.begin) / 2;
-        commit_range(writes, {range.begin, middle}, attempt, outcomes);
-        commit_range(writes, {middle, range.end}, attempt, outcomes);
+        commit_range(writes, {range.begin, middle}, attempt, outcomes, committed);
+        commit_range(writes, {middle, range.end}, attempt, outcomes, committed);
     }
 }
 

@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 #include <thread>
 
+#include "base/deadline.h"
+
 namespace pawl::store {
 
 Retry::Retry(Backend& backend)
-    : backend_(backend),
-      deadline_(std::chrono::steady_clock::now() + backend.options().retry_timeout) {}
+    : backend_(backend), deadline_(base::deadline_after(backend.options().retry_timeout)) {}
 
 bool Retry::again(const Error& error) {
     return error.retryable() && !error.in_doubt() && wait(error.what());

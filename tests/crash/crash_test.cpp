@@ -177,6 +177,20 @@ TEST_P(CrashTest, a_run_that_kills_its_worker_is_poison_after_max_strikes) {
     EXPECT_EQ(store().run(good).wait<int>(40s), 3);
 }
 
+TEST_P(CrashTest, a_body_that_segfaults_is_poison_though_a_step_before_it_is_recorded) {
+    make_workflow("job", {.max_strikes = 2});
+    const RunId run = trigger("job", Json{"\"segfault\""});
+    // The first hand-out has recorded a step, which is progress: it is no strike.
+    for (int death = 1; death <= 3; ++death) EXPECT_NE(start_worker(200).wait(), 0);
+    Process survivor = start_worker(200);
+    ASSERT_TRUE(finished(run));
+    EXPECT_EQ(error_in(info(run).error).type, "poison");
+    EXPECT_EQ(begun()["one"], 1);
+    EXPECT_EQ(begun()["two"], 3);
+    const RunId good = trigger("job", Json{"\"good\""});
+    EXPECT_EQ(store().run(good).wait<int>(40s), 3);
+}
+
 TEST_P(CrashTest, one_crasher_among_63_good_runs_harms_none_of_them) {
     make_workflow();
     std::vector<NewRun> batch;

@@ -4,9 +4,10 @@
 //       triggers one run of the fixed workflow (with an idempotency key) and works until it has
 //       ended; exits with 86 at the storage call with the number FAIL_POINT (0: never).
 //   pawl_crash_worker work URL WORKFLOW LEDGER LEASE_MS CONCURRENCY
-//       works until SIGTERM. What a run does is said by its input: "good"; "abort"; "hang" prints
-//       "hanging" in step three of its first delivery and never returns; "stopped" prints "waiting"
-//       in step two of its first delivery, and "told" when it is told that the run is lost.
+//       works until SIGTERM. What a run does is said by its input: "good"; "abort"; "segfault" in
+//       step two; "hang" prints "hanging" in step three of its first delivery and never returns;
+//       "stopped" prints "waiting" in step two of its first delivery, and "told" when it is told
+//       that the run is lost.
 //   pawl_crash_worker schedule URL WORKFLOW LEDGER LEASE_MS FAIL_POINT
 //       polls once, which fires what is due; exits with 86 at that storage call of it.
 //   pawl_crash_worker schedules URL WORKFLOW LEDGER LEASE_MS CONCURRENCY
@@ -119,6 +120,10 @@ int several(const Ledger& ledger, pawl::Context& ctx, const std::string& mode) {
     const bool first_time = ctx.delivery() == 1;
     noted(ledger, ctx, "one", [] { return 1; });
     noted(ledger, ctx, "two", [&] {
+        if (mode == "segfault") {
+            int* volatile nothing = nullptr;
+            *nothing = 1;
+        }
         if (mode == "stopped" && first_time) {
             say("waiting");
             std::mutex mutex;

@@ -70,6 +70,10 @@ void Gate::stall_at(const std::string& text) {
     set_plan(Plan::stall, text);
 }
 
+void Gate::flow_again() {
+    set_plan(Plan::forward, {});
+}
+
 void Gate::set_plan(Plan plan, const std::string& text) {
     const std::lock_guard lock(mutex_);
     plan_ = plan;

@@ -27,6 +27,8 @@ public:
     void lose_request(const std::string& text);
     // Every later request with that text, and all behind it, gets no answer at all.
     void stall_at(const std::string& text);
+    // Connections made from now on are forwarded; those that got no answer stay so.
+    void flow_again();
     void refuse_new_connections(bool refuse) { refuse_ = refuse; }
     void drop_connections();
     [[nodiscard]] int lost() const { return lost_; }  // how often an answer or request was lost

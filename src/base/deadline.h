@@ -1,0 +1,22 @@
+// The end of a time that a user gave: as much of it as the clock can tell, where it is for ever.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <pawl/types.h>
+
+namespace pawl::base {
+
+template <class Rep, class Period>
+[[nodiscard]] std::chrono::steady_clock::time_point deadline_after(
+    std::chrono::duration<Rep, Period> time
+) {
+    using Time = std::chrono::duration<Rep, Period>;
+    constexpr std::chrono::hours ever(24 * 366 * 100);
+    return std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+               std::clamp<Time>(time, -std::chrono::duration_cast<Time>(ever), ever)
+           );
+}
+
+}  // namespace pawl::base

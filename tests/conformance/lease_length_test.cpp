@@ -1,0 +1,109 @@
+// How heartbeats and hand-backs keep to the leases that are held, whatever the worker's own is.
+#include <atomic>
+#include <latch>
+
+#include "support/workflow_test.h"
+
+namespace pawl::test {
+namespace {
+
+class LeaseLengthTest : public WorkflowTest {
+protected:
+    // No heartbeat of the worker's own comes during a test.
+    [[nodiscard]] ConnectOptions options() const override {
+        ConnectOptions options = WorkflowTest::options();
+        options.lease = 1h;
+        options.heartbeat = 20min;
+        return options;
+    }
+    [[nodiscard]] bool is_extended(RunId run, Timestamp to, const std::string& name) const {
+        return eventually([&] { return message_of(run, name)->visible_at == to; });
+    }
+};
+PAWL_FOR_EACH_BACKEND(LeaseLengthTest);
+
+TEST_P(LeaseLengthTest, a_lease_that_was_shortened_after_the_worker_began_is_extended_in_time) {
+    freeze();
+    make_workflow();
+    std::latch started(1);
+    std::latch go(1);
+    auto made = worker_for([&](Context&) {
+        started.count_down();
+        go.wait();
+    });
+    made.start();
+    make_workflow("job", {.lease = 5s});
+    const RunId run = trigger();
+    started.wait();
+    for (int seconds = 1; seconds <= 2; ++seconds) {
+        advance(1s);
+        EXPECT_TRUE(is_extended(run, start + Duration(1s) * seconds + 5s, "job"));
+    }
+    go.count_down();
+    EXPECT_TRUE(finished(run));
+    EXPECT_EQ(status(run), RunStatus::success);
+    EXPECT_EQ(info(run).delivery, 1);
+}
+
+TEST_P(LeaseLengthTest, so_is_the_lease_of_a_workflow_that_was_made_later) {
+    freeze();
+    std::latch started(1);
+    std::latch go(1);
+    auto made = worker("w")
+                    .handle(
+                        "billing.invoice",
+                        [&](Context&) {
+                            started.count_down();
+                            go.wait();
+                        }
+                    )
+                    .subscribe("billing.")
+                    .create(store());
+    made.start();
+    make_workflow("billing.invoice", {.lease = 5s});
+    const RunId run = trigger("billing.invoice");
+    started.wait();
+    advance(1s);
+    EXPECT_TRUE(is_extended(run, start + 1s + 5s, "billing.invoice"));
+    go.count_down();
+    EXPECT_TRUE(finished(run));
+    EXPECT_EQ(status(run), RunStatus::success);
+}
+
+TEST_P(LeaseLengthTest, what_was_fetched_ahead_goes_back_before_its_lease_ends) {
+    freeze();
+    make_queue("batches");
+    const Queue queue = make_queue("singles");
+    std::latch started(1);
+    std::latch go(1);
+    std::atomic<int> handled = 0;
+    // Room for one batch of ten is room for ten single messages, of which one is executed.
+    auto made = worker("w")
+                    .on_batch("batches", 10, [](std::span<const Message>) {})
+                    .on_message(
+                        "singles",
+                        [&](const Message&) {
+                            if (++handled > 1) return;
+                            started.count_down();
+                            go.wait();
+                        }
+                    )
+                    .concurrency(1)
+                    .create(store());
+    (void)store().create_queue("singles", {.lease = 4s});
+    const auto all = enqueue_many(queue, 10);
+    made.start();
+    started.wait();
+    EXPECT_TRUE(eventually([&] { return queue.stats().ready == 9; }));
+    EXPECT_EQ(queue.stats().leased, 1) << "the one that is executed";
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        EXPECT_EQ(queue.get(all[i])->strikes, 0) << "it was not started";
+        EXPECT_EQ(queue.get(all[i])->delivery, 1);
+    }
+    go.count_down();
+    EXPECT_TRUE(eventually([&] { return queue.stats().archived == 10; }));
+    EXPECT_EQ(handled, 10);
+}
+
+}  // namespace
+}  // namespace pawl::test
