@@ -123,20 +123,24 @@ TEST_P(SuspectsTest, a_worker_that_always_has_other_work_gets_to_a_suspect_some_
     const RunId suspect = trigger_suspect();
     std::atomic<int> count = 0;
     std::atomic<bool> done = false;
-    auto made = worker("w")
-                    .handle(
-                        "busy",
-                        [&](Context&) {
-                            const int mine = ++count;
-                            if (done) return;
-                            (void)trigger("busy");
-                            // Until the next one is there too, unless the worker claims no more.
-                            (void)eventually([&] { return count > mine || done; }, 1s);
-                        }
-                    )
-                    .handle("job", [&](Context&, bool) { done = true; })
-                    .share_threads(shares_threads())
-                    .create(store());
+    auto made =
+        worker("w")
+            .handle(
+                "busy",
+                [&](Context&) {
+                    const int mine = ++count;
+                    if (done) return;
+                    (void)trigger("busy");
+                    // Until the next one is there too, unless the worker claims no more.
+                    const auto until = std::chrono::steady_clock::now() + 200ms;
+                    (void)eventually([&] {
+                        return count > mine || done || std::chrono::steady_clock::now() > until;
+                    });
+                }
+            )
+            .handle("job", [&](Context&, bool) { done = true; })
+            .share_threads(shares_threads())
+            .create(store());
     (void)trigger("busy");
     made.start();
     EXPECT_TRUE(eventually([&] { return count > 0; }));
