@@ -12,7 +12,8 @@ namespace {
 
 class FlowCrashTest : public FlowTest {
 protected:
-    static constexpr int lease_ms = 150;
+    static constexpr int short_lease_ms = 150;
+    static constexpr int long_lease_ms = 60'000;
 
     void SetUp() override {
         FlowTest::SetUp();
@@ -28,7 +29,12 @@ protected:
             .step("sum", {"each"})
             .create(store());
     }
-    Process start_process(const std::string& mode, const std::string& name, int fail_point) const {
+    Process start_process(
+        const std::string& mode,
+        const std::string& name,
+        int fail_point,
+        int lease_ms = short_lease_ms
+    ) const {
         return Process(
             {PAWL_FLOW_CRASH_WORKER,
              mode,
@@ -36,6 +42,15 @@ protected:
              name,
              std::to_string(lease_ms),
              std::to_string(fail_point)}
+        );
+    }
+    // As if the time had passed.
+    void end_lease(MessageId message) const {
+        const auto mine = database();
+        const std::string table = place().table("messages");
+        mine->run(
+            "update " + table +
+            " set visible_at = enqueued_at where message_id = " + std::to_string(message.value())
         );
     }
     // What an observer sees of the flow's runs, without times and attempts.
@@ -104,12 +119,13 @@ TEST_P(FlowCrashTest, a_death_at_any_storage_call_leads_to_the_same_end) {
 TEST_P(FlowCrashTest, a_worker_killed_in_a_task_is_replaced_and_only_that_task_runs_again) {
     make("flow");
     const RunId run = start_flow("[1,2,3]");
-    Process doomed = start_process("worker", "flow", 0);
+    Process doomed = start_process("worker", "flow", 0, long_lease_ms);
     ASSERT_EQ(doomed.read_line(), "hanging");
     ASSERT_TRUE(eventually([&] { return step(run, "each").remaining_tasks == 1; }));
     doomed.signal(SIGKILL);
     EXPECT_EQ(doomed.wait(), -SIGKILL);
-    Process rescuer = start_process("worker", "flow", 0);
+    end_lease(task(run, "each", 1).message);
+    Process rescuer = start_process("worker", "flow", 0, long_lease_ms);
     EXPECT_EQ(flat(store().run(run).wait_json(40s)), R"({"sum":60})");
     EXPECT_EQ(task(run, "each", 0).attempts, 1);
     EXPECT_EQ(task(run, "each", 1).attempts, 2);
