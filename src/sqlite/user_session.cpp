@@ -37,7 +37,9 @@ ErrorContext context_of(sqlite3* connection) {
 // A transaction that has begun with a plain BEGIN would become a reader by our first look, and
 // could write no more after somebody else has. So it writes first, and waits for its turn there.
 UserSession::UserSession(const Transaction& transaction, std::string_view call)
-    : Session(checked_connection(transaction, call), context_of(transaction.sqlite())) {
+    : Session(
+          checked_connection(transaction, call), context_of(checked_connection(transaction, call))
+      ) {
     execute(sql::take_write_lock);
     require_schema(*this);
 }

@@ -188,7 +188,7 @@ TEST_P(RunPublishTest, a_flow_without_steps_tells_of_its_end_as_others_do) {
     const RunId run = trigger("empty");
     EXPECT_EQ(of_run(run), "run.succeeded");
     EXPECT_EQ(payload(run, "run.succeeded")["output"], nlohmann::json::object());
-    EXPECT_EQ(event_kinds(run), "run_succeeded");
+    EXPECT_EQ(event_kinds(run), "triggered,run_succeeded");
 }
 
 TEST_P(RunPublishTest, an_end_that_is_repeated_in_doubt_or_fenced_off_is_published_once) {

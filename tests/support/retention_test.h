@@ -18,7 +18,7 @@ class RetentionTest : public FlowTest {
 protected:
     void SetUp() override {
         FlowTest::SetUp();
-        make_workflow("job", {.audit = AuditLevel::all});
+        make_workflow("job");
     }
     [[nodiscard]] RunId succeed(const std::string& name = "job") const {
         const Held held = trigger_and_claim(name);
