@@ -7,7 +7,7 @@ namespace pawl::postgres {
 store::Backlog PostgresStore::backlog(std::span<const std::string> queues) {
     Params params;
     params.text_array(queues);
-    const Rows rows = call(sql::backlog, params, Access::read);
+    const Rows rows = worker_call(sql::backlog, params, Access::read);
     store::Backlog backlog;
     if (!rows.is_null(0, 6)) backlog.outbox_lag = Duration(rows.int8(0, 6));
     backlog.workers_live = rows.int8(0, 7);

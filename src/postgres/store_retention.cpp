@@ -40,7 +40,7 @@ std::vector<RetentionPolicy> PostgresStore::retention() {
 }
 
 std::vector<PrunePart> PostgresStore::plan_prune() {
-    const Rows rows = call(sql::plan_prune, {}, Access::read);
+    const Rows rows = worker_call(sql::plan_prune, {}, Access::read);
     std::vector<PrunePart> parts;
     for (int i = 0; i < rows.size(); ++i)
         parts.push_back({kind_in(rows, i), QueueId(rows.id(i, 1)), std::string(rows.text(i, 2))});
@@ -56,7 +56,7 @@ PrunedBatch PostgresStore::prune_batch(const PruneBatch& batch) {
         params.null().null();
     }
     params.int4(batch.max_rows).boolean(batch.dry_run);
-    const Rows rows = call(sql::prune_batch, params, Access::read);
+    const Rows rows = worker_call(sql::prune_batch, params, Access::read);
     PrunedBatch pruned{rows.int4(0, 0), rows.int8(0, 1), {}};
     if (pruned.looked > 0) pruned.last = {rows.time(0, 2), rows.int8(0, 3)};
     return pruned;
@@ -65,7 +65,7 @@ PrunedBatch PostgresStore::prune_batch(const PruneBatch& batch) {
 store::PruneGrant PostgresStore::claim_prune(Duration interval, PruneTurn turn) {
     Params params;
     params.int8(interval.count()).boolean(turn == PruneTurn::keep);
-    const Rows rows = call(sql::claim_prune, params, Access::read);
+    const Rows rows = worker_call(sql::claim_prune, params, Access::read);
     return {rows.boolean(0, 0), Duration(rows.int8(0, 1))};
 }
 

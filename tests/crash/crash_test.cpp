@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "crash/crashed.h"
+#include "crash/stopped.h"
 #include "support/process.h"
 #include "support/workflow_test.h"
 
@@ -150,7 +151,7 @@ TEST_P(CrashTest, a_stopped_worker_that_wakes_after_its_lease_can_write_nothing_
     const RunId run = trigger("job", Json{"\"stopped\""});
     Process sleeper = start_worker(300);
     ASSERT_EQ(sleeper.read_line(), "waiting");
-    sleeper.signal(SIGSTOP);
+    stop_process(sleeper, *database());
     Process other = start_worker(300);
     EXPECT_EQ(store().run(run).wait<int>(40s), 3);
     EXPECT_EQ(step(run, "two").output, Json{"2"});

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "crash/crashed.h"
+#include "crash/stopped.h"
 #include "support/flow_test.h"
 #include "support/process.h"
 
@@ -140,7 +141,7 @@ TEST_P(FlowCrashTest, a_stopped_poller_that_wakes_after_its_lease_can_report_not
     Process sleeper = start_process("worker", "flow", 0);
     ASSERT_EQ(sleeper.read_line(), "hanging");
     const int delivery = task(run, "each").delivery;
-    sleeper.signal(SIGSTOP);
+    stop_process(sleeper, *database());
     Process other = start_process("worker", "flow", 0);
     EXPECT_EQ(flat(store().run(run).wait_json(40s)), R"({"sum":20})");
     EXPECT_EQ(store().complete_task({run, "each", 0}, Json{"7"}, delivery), TaskOutcome::finished)
