@@ -69,7 +69,7 @@ struct Claim {
     Timestamp now;                      // the database's clock at the claim
     std::optional<Timestamp> next_due;  // when the next row of these queues becomes claimable by
                                         // time; not after `now`: due ones were left
-    QueueId after;  // for the next request
+    QueueId after;                      // for the next request
     bool more =
         false;  // not every queue was looked at (wide subscriptions): claim again before waiting
 };
