@@ -20,7 +20,7 @@ constexpr std::size_t max_pending = 20'000;
 constexpr Duration busy_pause = 2ms;
 // What is gathered waits no longer than that, whatever becomes of the thread that gathers it.
 constexpr Duration gather_at_most = 1ms;
-constexpr std::size_t gather_enough = 250;
+constexpr std::size_t gather_enough = 500;
 thread_local bool on_lane = false;
 thread_local bool gathers = false;
 }  // namespace
