@@ -1,5 +1,7 @@
 #include "postgres/rows.h"
 
+#include <pawl/error.h>
+
 namespace pawl::postgres {
 
 namespace {
@@ -27,6 +29,16 @@ std::vector<T> elements(const char* bytes, Read read) {
 }
 
 }  // namespace
+
+void Rows::missing(int row, int column) const {
+    throw Error(
+        ErrorCode::database_error,
+        "PostgreSQL answered with " + std::to_string(size()) + " rows of " +
+            std::to_string(PQnfields(result_.get())) + " columns where row " + std::to_string(row) +
+            ", column " + std::to_string(column) +
+            " was expected; do the functions in the schema belong to this version of pawl?"
+    );
+}
 
 std::vector<bool> Rows::boolean_array(int row, int column) const {
     if (is_null(row, column)) return {};

@@ -56,8 +56,12 @@ public:
 
 private:
     [[nodiscard]] const char* at(int row, int column) const {
-        return PQgetvalue(result_.get(), row, column);
+        const char* value = PQgetvalue(result_.get(), row, column);
+        if (value == nullptr) missing(row, column);
+        return value;
     }
+    [[noreturn]] void missing(int row, int column) const;
+
     PgResult result_;
 };
 

@@ -134,13 +134,13 @@ begin
     waiting := exists (
         select from {schema}.schedules s where s.waiting_fire_at is not null and not s.paused
     );
-    if cardinality(due) = 0 then
-        return next;
-        return;
-    end if;
     return query
     select due_schedules.now_at, due_schedules.next_due, due_schedules.waiting, l.*
     from {schema}.list_schedules() l where l.schedule_id = any(due);
+    -- Also where those found above have been deleted since.
+    if not found then
+        return next;
+    end if;
 end
 $$;
 comment on function {schema}.due_schedules is
