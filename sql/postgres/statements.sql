@@ -109,6 +109,9 @@ select run_ids, created, workflow_ids from {schema}.trigger_batch(@workflows::te
 -- name: get_run(run_id)
 select * from {schema}.get_run(@run_id::bigint)
 
+-- name: find_end(run_id)
+select i.status, i.deleted_at is not null, i.output from {schema}.run_info i where i.run_id = @run_id::bigint
+
 -- name: list_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows)
 select * from {schema}.list_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @before_run::bigint, @max_rows::integer)
 

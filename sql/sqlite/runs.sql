@@ -11,6 +11,9 @@ join pawl_queues q on q.queue_id = r.workflow_id
 left join pawl_messages m on m.message_id = r.run_id
 where r.run_id = @run_id;
 
+-- name: find_end(run_id)
+select status, deleted_at is not null, output from pawl_runs where run_id = @run_id;
+
 -- name: run_tags(run_id)
 select tag from pawl_run_tags where run_id = @run_id order by tag;
 

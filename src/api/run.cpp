@@ -26,26 +26,23 @@ constexpr std::chrono::microseconds shortest_look{200};
     throw Error(ErrorCode::run_not_found, fmt::format("run {} does not exist", id.value()));
 }
 
-// The output of a run that has succeeded; nothing while it goes on.
-std::optional<Json> result_of(const RunInfo& run) {
+// Of a run that will have no output.
+[[noreturn]] void throw_end(const RunInfo& run) {
     if (run.deleted_at)
         throw Error(
             ErrorCode::run_deleted,
             fmt::format("run {} was deleted: {}", run.id.value(), run.deleted_reason)
         );
-    if (run.status == RunStatus::success) return run.output.value_or(Json{});
     if (run.status == RunStatus::cancelled)
         throw Error(
             ErrorCode::run_cancelled,
             fmt::format("run {} was cancelled: {}", run.id.value(), run.last_error)
         );
-    if (run.status == RunStatus::error)
-        throw ExecutionFailed(
-            run.id,
-            fmt::format("run {} of '{}' failed: {}", run.id.value(), run.workflow, run.last_error),
-            run.error.value_or(Json{})
-        );
-    return std::nullopt;
+    throw ExecutionFailed(
+        run.id,
+        fmt::format("run {} of '{}' failed: {}", run.id.value(), run.workflow, run.last_error),
+        run.error.value_or(Json{})
+    );
 }
 
 }  // namespace
@@ -65,18 +62,26 @@ std::vector<StepInfo> Run::steps() const {
 Json Run::wait_json(Duration timeout) const {
     const auto deadline = base::deadline_after(timeout);
     base::RunSignals::Watch watch(backend_->run_signals(), id_);
+    // The output of a run that has succeeded; nothing while it goes on.
+    const auto result_of = [&](const std::optional<store::RunEnd>& run) -> std::optional<Json> {
+        if (!run) throw_missing(id_);
+        if (run->deleted || (is_finished(run->status) && run->status != RunStatus::success))
+            throw_end(info());
+        if (run->status == RunStatus::success) return run->output.value_or(Json{});
+        return std::nullopt;
+    };
     const auto found = retrying(*backend_, [&] {
         return timeout > Duration::zero() ? backend_->announce_waiter(id_)
-                                          : backend_->find_run(id_);
+                                          : backend_->find_end(id_);
     });
-    if (!found) throw_missing(id_);
-    if (auto result = result_of(*found)) return std::move(*result);
+    if (auto result = result_of(found)) return std::move(*result);
     Duration look = first_look;
     while (Clock::now() < deadline) {
         const auto looked_at = Clock::now();
         const bool told = watch.wait(std::min(deadline, looked_at + look));
         if (told) std::this_thread::sleep_until(std::min(deadline, looked_at + shortest_look));
-        if (auto result = result_of(info())) return std::move(*result);
+        const auto now = retrying(*backend_, [&] { return backend_->find_end(id_); });
+        if (auto result = result_of(now)) return std::move(*result);
         if (!told) look = std::min(look * 2, longest_look);
     }
     throw Error(

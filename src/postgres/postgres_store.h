@@ -81,6 +81,7 @@ public:
         override;
 
     std::optional<RunInfo> find_run(RunId run) override;
+    std::optional<store::RunEnd> find_end(RunId run) override;
     std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) override;
     RunCounts count_runs(const RunFilter& filter) override;
     std::vector<StepInfo> steps(RunId run) override;
@@ -124,7 +125,7 @@ public:
 
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;
-    std::optional<RunInfo> announce_waiter(RunId run) override;
+    std::optional<store::RunEnd> announce_waiter(RunId run) override;
     [[nodiscard]] bool hears_others() const override {
         return target_.pooler != Pooler::transaction;
     }

@@ -9,6 +9,8 @@
 
 namespace pawl::postgres {
 
+using store::RunEnd;
+
 namespace {
 
 Params one_run(RunId run) {
@@ -87,6 +89,11 @@ std::vector<RunInfo> read_runs(const Rows& rows) {
     return runs;
 }
 
+std::optional<RunEnd> read_end(const Rows& rows) {
+    if (rows.empty()) return std::nullopt;
+    return RunEnd{to_run_status(rows.text(0, 0)), rows.boolean(0, 1), rows.optional_json(0, 2)};
+}
+
 std::int64_t& count_of(RunCounts& counts, RunStatus status) {
     switch (status) {
         case RunStatus::queued:
@@ -113,17 +120,19 @@ std::optional<RunInfo> PostgresStore::find_run(RunId run) {
     return std::move(found.front());
 }
 
-std::optional<RunInfo> PostgresStore::announce_waiter(RunId run) {
-    if (!hears_others()) return find_run(run);
+std::optional<RunEnd> PostgresStore::find_end(RunId run) {
+    return read_end(call(sql::find_end, one_run(run), Access::read));
+}
+
+std::optional<RunEnd> PostgresStore::announce_waiter(RunId run) {
+    if (!hears_others()) return find_end(run);
     const Params params = one_run(run);
     const std::array calls{
-        Call{sql::await_run, params, Call::Then::commit}, Call{sql::get_run, params}};
+        Call{sql::await_run, params, Call::Then::commit}, Call{sql::find_end, params}};
     const auto connection = checked(pool_);
     // A hint and a look: a lost answer does not matter.
     const auto answers = translated([&] { return connection->run(calls, Access::read); });
-    auto found = read_runs(answers.back());
-    if (found.empty()) return std::nullopt;
-    return std::move(found.front());
+    return read_end(answers.back());
 }
 
 std::vector<RunInfo> PostgresStore::list_runs(const RunFilter& filter, const RunPage& page) {

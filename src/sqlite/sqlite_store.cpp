@@ -23,9 +23,9 @@ base::RunSignals& SqliteStore::run_signals() {
 }
 
 // Whoever ends the run writes to the file, and the watch notices every commit.
-std::optional<RunInfo> SqliteStore::announce_waiter(RunId run) {
+std::optional<store::RunEnd> SqliteStore::announce_waiter(RunId run) {
     start_watch();
-    return find_run(run);
+    return find_end(run);
 }
 
 void SqliteStore::start_watch() {

@@ -83,6 +83,7 @@ public:
         override;
 
     std::optional<RunInfo> find_run(RunId run) override;
+    std::optional<store::RunEnd> find_end(RunId run) override;
     std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) override;
     RunCounts count_runs(const RunFilter& filter) override;
     std::vector<StepInfo> steps(RunId run) override;
@@ -126,7 +127,7 @@ public:
     store::Backlog backlog(std::span<const std::string> queues) override;
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;
-    std::optional<RunInfo> announce_waiter(RunId run) override;
+    std::optional<store::RunEnd> announce_waiter(RunId run) override;
 
 private:
     // One snapshot: `work(session)` sees one state of the file.

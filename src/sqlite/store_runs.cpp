@@ -32,6 +32,14 @@ std::optional<RunInfo> SqliteStore::find_run(RunId run) {
     return read([&](Session& session) { return read_run(session, run); });
 }
 
+std::optional<store::RunEnd> SqliteStore::find_end(RunId run) {
+    return read([&](Session& session) -> std::optional<store::RunEnd> {
+        Rows rows = session.query(sql::find_end, run);
+        if (!rows.next()) return std::nullopt;
+        return store::RunEnd{to_run_status(rows.text(0)), rows.flag(1), rows.optional_json(2)};
+    });
+}
+
 std::vector<RunInfo> SqliteStore::list_runs(const RunFilter& filter, const RunPage& page) {
     return read([&](Session& session) {
         std::vector<RunInfo> runs;

@@ -52,6 +52,13 @@ struct Triggered {
     bool created = true;
 };
 
+// As much of a run as who waits for its end has to know.
+struct RunEnd {
+    RunStatus status = RunStatus::queued;
+    bool deleted = false;
+    std::optional<Json> output;
+};
+
 // A schedule as the scheduler sees it. The version grows with every change: who writes names the
 // one that was read, and is refused (false) where somebody else was faster.
 struct StoredSchedule {
@@ -235,6 +242,7 @@ public:
 
     // --- runs ---
     virtual std::optional<RunInfo> find_run(RunId run) = 0;  // soft-deleted ones too
+    virtual std::optional<RunEnd> find_end(RunId run) = 0;   // the same run, with less work
     virtual std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) = 0;
     virtual RunCounts count_runs(const RunFilter& filter) = 0;
     // Empty for an unknown run; so are the next three.
@@ -302,7 +310,7 @@ public:
     virtual base::RunSignals& run_signals() = 0;
     // Somebody here waits for the end of this run: whoever ends it shall send a wake-up. Returns
     // the run as it is after that: it may have ended before anybody knew.
-    virtual std::optional<RunInfo> announce_waiter(RunId run) = 0;
+    virtual std::optional<RunEnd> announce_waiter(RunId run) = 0;
     // False where other processes cannot wake us (a pooler in transaction mode): poll more often.
     [[nodiscard]] virtual bool hears_others() const { return true; }
 

@@ -7,6 +7,19 @@ language sql stable
 as $$ select hashint8extended(queue_id, '{schema}.messages'::regclass::oid::bigint) $$;
 comment on function {schema}.queue_lock_key is 'Internal: the key of a queue''s advisory lock.';
 
+-- Behind that lock `queues` is read again, for the queue may just have been deleted. In a transaction that keeps
+-- its first snapshot such a look sees nothing new; to lock the row fails there (40001) where it is gone.
+create or replace function {schema}.recheck_queues(queue_ids bigint[]) returns void
+language plpgsql
+as $$
+begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform from {schema}.queues q where q.queue_id = any(queue_ids) order by q.queue_id for key share;
+    end if;
+end
+$$;
+comment on function {schema}.recheck_queues is 'Internal: fails where a queue is gone that an old snapshot still shows.';
+
 create or replace function {schema}.queue_id(queue_name text) returns bigint
 language plpgsql stable
 as $$

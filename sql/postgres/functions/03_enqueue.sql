@@ -14,37 +14,39 @@ language plpgsql
 as $$
 declare
     now_at timestamptz := {schema}.clock();
-    id     bigint := {schema}.queue_id(queue_name);
+    id     bigint;
     ids    bigint[];
 begin
     perform {schema}.check_places(priorities, delays_ms, ats);
     if num_nulls(variadic payloads) > 0 then
         raise exception 'a payload is null: pass the JSON null' using errcode = 'PW003';
     end if;
-    perform {schema}.refuse_workflow_queue(id);
-    perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(id));
-    -- `queues` is read again behind the lock: the queue may just have been deleted.
-    with added as (
-        insert into {schema}.messages
-            (queue_id, priority, state, visible_at, enqueued_at, payload)
-        select q.queue_id, coalesce(n.priority, 0),
-               case when n.at > now_at then 'waiting' else 'ready' end,
-               greatest(n.at, now_at), now_at, n.payload
-        from {schema}.queues q
-        cross join lateral (
-            select u.payload, u.priority, u.ordinality,
-                   coalesce(u.at, now_at + {schema}.ms(u.delay_ms), now_at) as at
-            from unnest(payloads, priorities, delays_ms, ats) with ordinality
-                as u (payload, priority, delay_ms, at, ordinality)
-        ) n
-        where q.queue_id = id
-        order by n.ordinality
-        returning message_id
-    )
-    select array_agg(added.message_id order by added.message_id) into ids from added;
-    if ids is null and cardinality(payloads) > 0 then
-        perform {schema}.queue_id(queue_name);  -- says that it does not exist
-    end if;
+    -- `queues` is read again behind the lock: the queue may just have been deleted, and made again.
+    loop
+        id := {schema}.queue_id(queue_name);
+        perform {schema}.refuse_workflow_queue(id);
+        perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(id));
+        perform {schema}.recheck_queues(array[id]);
+        with added as (
+            insert into {schema}.messages
+                (queue_id, priority, state, visible_at, enqueued_at, payload)
+            select q.queue_id, coalesce(n.priority, 0),
+                   case when n.at > now_at then 'waiting' else 'ready' end,
+                   greatest(n.at, now_at), now_at, n.payload
+            from {schema}.queues q
+            cross join lateral (
+                select u.payload, u.priority, u.ordinality,
+                       coalesce(u.at, now_at + {schema}.ms(u.delay_ms), now_at) as at
+                from unnest(payloads, priorities, delays_ms, ats) with ordinality
+                    as u (payload, priority, delay_ms, at, ordinality)
+            ) n
+            where q.queue_id = id
+            order by n.ordinality
+            returning message_id
+        )
+        select array_agg(added.message_id order by added.message_id) into ids from added;
+        exit when ids is not null or coalesce(cardinality(payloads), 0) = 0;
+    end loop;
     if wake then
         perform pg_notify('pawl_{schema_name}', id::text);
     end if;

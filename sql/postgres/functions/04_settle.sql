@@ -193,6 +193,28 @@ end
 $$;
 comment on function {schema}.extend is 'Lets leases end that long from now. One outcome each.';
 
+-- Those of the messages that can be made dead letters now: as free_to_end(), and their dead letter queue, which the
+-- caller has to read again, is not being deleted. Nobody waits.
+create or replace function {schema}.free_to_bury(message_ids bigint[]) returns bigint[]
+language plpgsql
+as $$
+declare
+    free bigint[] := {schema}.free_to_end(message_ids);
+begin
+    if not exists (select from {schema}.queues q where q.dead_letter_queue_id is not null) then
+        return free;
+    end if;
+    return array(
+        select m.message_id
+        from {schema}.messages m join {schema}.queues q using (queue_id)
+        where m.message_id = any(free)
+          and case when q.dead_letter_queue_id is null or m.run_id is not null then true
+                   else pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(q.dead_letter_queue_id)) end
+    );
+end
+$$;
+comment on function {schema}.free_to_bury is 'Internal: those of the messages that can be made dead letters now.';
+
 -- Dead letters: to the archive with the reason, or on to the queue's dead letter queue; a run fails
 -- instead, and so does a task. The caller has locked the rows.
 create or replace function {schema}.bury_locked(message_ids bigint[], reasons text[]) returns void
@@ -202,10 +224,10 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
-    free   bigint[] := {schema}.free_to_end(message_ids);
+    free   bigint[] := {schema}.free_to_bury(message_ids);
 begin
     if cardinality(free) < cardinality(message_ids) then
-        -- Runs that cannot be ended now come up again in a moment, as tasks do.
+        -- What cannot be ended now comes up again in a moment, as tasks do.
         update {schema}.messages m
         set state = 'waiting', visible_at = now_at + interval '100 milliseconds', worker_id = null
         where m.message_id = any(message_ids) and m.message_id <> all(free);
@@ -257,7 +279,7 @@ declare
     free bigint[];
 begin
     select * into held from {schema}.lock_leases(message_ids, deliveries);
-    free := {schema}.free_to_end(held.ids);
+    free := {schema}.free_to_bury(held.ids);
     if cardinality(free) < cardinality(held.ids) then
         select array_agg(h.id) as ids, array_agg(h.delivery) as held_deliveries into held
         from unnest(held.ids, held.held_deliveries) as h (id, delivery) where h.id = any(free);

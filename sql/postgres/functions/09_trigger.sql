@@ -1,37 +1,72 @@
 -- Triggering: a run and its message, with one number, in one transaction. `wake` sends the NOTIFY
 -- inside that transaction; the C++ store sends it after its commit instead.
 
--- All or nothing. Arrays are aligned; null times mean now. Inputs are JSON text; where a flow casts it later it
--- is checked here. Tags stand beside them: tags[i] belongs to run tag_places[i]. Returns
--- the runs in the order given, and whether each is new or the one that had the idempotency key already.
-create or replace function {schema}.trigger_batch(
-    workflows        text[],
-    inputs           text[],
-    priorities       integer[] default null,
-    delays_ms        bigint[] default null,
-    ats              timestamptz[] default null,
-    idempotency_keys text[] default null,
-    max_attempts     integer[] default null,
-    parent_run_ids   bigint[] default null,
-    tag_places       integer[] default null,
-    tags             text[] default null,
-    wake             boolean default true,
+-- The usual case in few statements: runs of one workflow that is no flow, without idempotency keys. Null where it
+-- is a flow, or does not exist. The insert looks at the workflow behind its lock: it may just have been deleted.
+create or replace function {schema}.trigger_plain(
+    workflow text, inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
+    max_attempts integer[], parent_run_ids bigint[], now_at timestamptz, out run_ids bigint[], out workflow_id bigint
+)
+language plpgsql
+as $$
+#variable_conflict use_variable
+declare
+    size   integer := cardinality(inputs);
+    audits boolean;  -- all events are kept
+    locked text;
+begin
+    select q.queue_id, w.audit = 'all', pg_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))
+    into workflow_id, audits, locked
+    from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
+    where q.name = workflow and not w.is_flow;
+    if workflow_id is null then
+        return;
+    end if;
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform {schema}.recheck_queues(array[workflow_id]);
+    end if;
+    run_ids := case when size = 1 then array[nextval('{schema}.messages_message_id_seq')] else array(
+        select nextval('{schema}.messages_message_id_seq') from generate_series(1, size)
+    ) end;
+    insert into {schema}.runs
+        (run_id, workflow_id, status, priority, max_attempts, parent_run_id, created_at, updated_at, input)
+    select run_ids[i], workflow_id, 'QUEUED', coalesce(priorities[i], 0), max_attempts[i], parent_run_ids[i],
+           now_at, now_at, inputs[i]
+    from generate_series(1, size) i
+    where exists (
+        select from {schema}.workflows w where w.workflow_id = trigger_plain.workflow_id and not w.is_flow
+    );
+    if not found then
+        run_ids := null;
+        return;
+    end if;
+    insert into {schema}.messages
+        (message_id, queue_id, priority, state, visible_at, enqueued_at, payload)
+    select run_ids[i], workflow_id, coalesce(priorities[i], 0),
+           case when t.at > now_at then 'waiting' else 'ready' end, greatest(t.at, now_at), now_at, 'null'
+    from generate_series(1, size) i
+    cross join lateral (select coalesce(ats[i], now_at + {schema}.ms(delays_ms[i]), now_at) as at) t;
+    if audits then
+        perform {schema}.add_triggered(run_ids, now_at);
+    end if;
+end
+$$;
+comment on function {schema}.trigger_plain is 'Internal: runs of one workflow.';
+
+-- Runs of several workflows, of flows, with idempotency keys. workflow_ids are those that got runs, each once.
+create or replace function {schema}.trigger_mixed(
+    workflows text[], inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
+    idempotency_keys text[], max_attempts integer[], parent_run_ids bigint[], now_at timestamptz,
     out run_ids bigint[], out created boolean[], out workflow_ids bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
-    now_at timestamptz := {schema}.clock();
     names  text[] := workflows;
     owners bigint[];
     sizes  bigint[];  -- aligned with names: how many steps a flow has, null for other workflows
     audits boolean;   -- one of them keeps all events
 begin
-    perform {schema}.check_places(priorities, delays_ms, ats);
-    perform {schema}.check_new_runs(
-        workflows, inputs, trigger_batch.max_attempts, idempotency_keys, tag_places, tags);
     if cardinality(workflows) > 1 then
         names := array(select distinct unnest(workflows));
     end if;
@@ -39,6 +74,7 @@ begin
     loop
         workflow_ids := coalesce({schema}.workflow_ids(names), '{}');
         perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(u)) from unnest(workflow_ids) u;
+        perform {schema}.recheck_queues(workflow_ids);
         exit when (select count(*) from {schema}.workflows w where w.workflow_id = any(workflow_ids))
             = cardinality(workflow_ids);
     end loop;
@@ -68,7 +104,7 @@ begin
             select n.run_id, workflow_ids[array_position(names, n.workflow)], 'QUEUED',
                    coalesce(n.priority, 0), n.max_attempts, n.parent_run_id, n.key, now_at, now_at, n.input,
                    sizes[array_position(names, n.workflow)]
-            from unnest(run_ids, workflows, inputs, priorities, trigger_batch.max_attempts, parent_run_ids,
+            from unnest(run_ids, workflows, inputs, priorities, trigger_mixed.max_attempts, parent_run_ids,
                         idempotency_keys) with ordinality
                 as n (run_id, workflow, input, priority, max_attempts, parent_run_id, key, place)
             where n.key is not null
@@ -97,7 +133,7 @@ begin
          remaining_steps)
     select n.run_id, workflow_ids[array_position(names, n.workflow)], 'QUEUED', coalesce(n.priority, 0),
            n.max_attempts, n.parent_run_id, now_at, now_at, n.input, sizes[array_position(names, n.workflow)]
-    from unnest(run_ids, workflows, inputs, priorities, trigger_batch.max_attempts, parent_run_ids,
+    from unnest(run_ids, workflows, inputs, priorities, trigger_mixed.max_attempts, parent_run_ids,
                 idempotency_keys)
         as n (run_id, workflow, input, priority, max_attempts, parent_run_id, key)
     where n.key is null;
@@ -121,15 +157,65 @@ begin
         where n.created and sizes[array_position(names, n.workflow)] is not null
         having count(*) > 0;
     end if;
+    run_ids := coalesce(owners, run_ids);
+end
+$$;
+comment on function {schema}.trigger_mixed is 'Internal: runs of any workflows.';
+
+-- All or nothing. Arrays are aligned; null times mean now. Inputs are JSON text; where a flow casts it later it
+-- is checked here. Tags stand beside them: tags[i] belongs to run tag_places[i]. Returns
+-- the runs in the order given, and whether each is new or the one that had the idempotency key already.
+create or replace function {schema}.trigger_batch(
+    workflows        text[],
+    inputs           text[],
+    priorities       integer[] default null,
+    delays_ms        bigint[] default null,
+    ats              timestamptz[] default null,
+    idempotency_keys text[] default null,
+    max_attempts     integer[] default null,
+    parent_run_ids   bigint[] default null,
+    tag_places       integer[] default null,
+    tags             text[] default null,
+    wake             boolean default true,
+    out run_ids bigint[], out created boolean[], out workflow_ids bigint[]
+)
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    now_at  timestamptz := {schema}.clock();
+    made    record;
+    nothing text;  -- assigned where PERFORM, which runs a query, would cost 25 microseconds
+begin
+    nothing := {schema}.check_places(priorities, delays_ms, ats);
+    nothing := {schema}.check_new_runs(
+        workflows, inputs, trigger_batch.max_attempts, idempotency_keys, tag_places, tags);
+    if workflows[1] = all(workflows) and coalesce(num_nonnulls(variadic idempotency_keys), 0) = 0 then
+        made := {schema}.trigger_plain(
+            workflows[1], inputs, priorities, delays_ms, ats, trigger_batch.max_attempts, parent_run_ids, now_at);
+        run_ids := made.run_ids;
+        workflow_ids := array[made.workflow_id];
+        created := array_fill(true, array[cardinality(workflows)]);
+    end if;
+    if run_ids is null then
+        made := {schema}.trigger_mixed(
+            workflows, inputs, priorities, delays_ms, ats, idempotency_keys, trigger_batch.max_attempts,
+            parent_run_ids, now_at);
+        run_ids := made.run_ids;
+        workflow_ids := made.workflow_ids;
+        created := made.created;
+    end if;
     if cardinality(tags) > 0 then
         insert into {schema}.run_tags (tag, run_id)
         select t.tag, run_ids[t.place] from unnest(tags, tag_places) as t (tag, place)
         where created[t.place]
         on conflict do nothing;
     end if;
-    run_ids := coalesce(owners, run_ids);
     if wake then
-        perform pg_notify('pawl_{schema_name}', u::text) from unnest(workflow_ids) u;
+        for i in 1..cardinality(workflow_ids) loop
+            nothing := pg_notify('pawl_{schema_name}', workflow_ids[i]::text);
+        end loop;
     end if;
 end
 $$;

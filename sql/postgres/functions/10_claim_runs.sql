@@ -37,6 +37,8 @@ declare
     queue    bigint := claim_runs.queue_ids[1];
     at       timestamptz := {schema}.clock();
     ready    record;
+    tids     tid[];    -- the ready rows that are taken
+    ids      bigint[];
     lease    interval;
     found    integer;
     started  integer := 0;
@@ -45,13 +47,17 @@ declare
 begin
     -- The usual case in few statements: one queue, and nothing in it is due.
     if cardinality(claim_runs.queue_ids) = 1 then
-        ready := {schema}.pick_ready(
-            queue, claim_runs.qty, claim_runs.floor_priority, claim_runs.floor_message
-        );
-        found := coalesce(cardinality(ready.ids), 0);
-        looked := found < claim_runs.qty or claim_runs.looked_at is null
+        if claim_runs.floor_message is not null then
+            ready := {schema}.pick_ready(
+                queue, claim_runs.qty, claim_runs.floor_priority, claim_runs.floor_message
+            );
+            tids := ready.tids;
+            ids := ready.ids;
+        end if;
+        looked := ids is null or cardinality(ids) < claim_runs.qty or claim_runs.looked_at is null
             or at - claim_runs.looked_at >= interval '100 milliseconds';
-        select {schema}.ms(coalesce(claim_runs.lease_ms, q.lease_ms, claim_runs.default_lease_ms)),
+        select coalesce(tids, p.first_tids), coalesce(ids, p.first_ids),
+               {schema}.ms(coalesce(claim_runs.lease_ms, q.lease_ms, claim_runs.default_lease_ms)),
                case when looked then (
                    select m.visible_at from {schema}.messages m
                    where m.queue_id = queue and m.state <> 'ready' and m.visible_at >
@@ -60,8 +66,20 @@ begin
                    order by m.visible_at limit 1
                ) end,
                exists (select from {schema}.workflows w where w.audit = 'all' and w.workflow_id = queue)
-        into lease, next_due, audits
-        from {schema}.queues q where q.queue_id = queue and not q.paused;
+        into tids, ids, lease, next_due, audits
+        from {schema}.queues q
+        cross join lateral (
+            select array_agg(m.ctid) as first_tids, array_agg(m.message_id) as first_ids
+            from (  -- as pick_ready() without a floor
+                select m.ctid, m.message_id from {schema}.messages m
+                where m.queue_id = queue and m.state = 'ready'
+                order by -m.priority, m.message_id
+                limit case when claim_runs.floor_message is null then claim_runs.qty else 0 end
+                for update skip locked
+            ) m
+        ) p
+        where q.queue_id = queue and not q.paused;
+        found := coalesce(cardinality(ids), 0);
     end if;
 
     if lease is not null and (next_due > at) is not false then
@@ -71,7 +89,7 @@ begin
                 update {schema}.messages m
                 set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
                     visible_at = at + lease, worker_id = claim_runs.worker_id
-                where m.ctid = any(ready.tids)
+                where m.ctid = any(tids)
                 returning m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts,
                           m.enqueued_at, m.visible_at, m.last_error
             )
@@ -86,7 +104,7 @@ begin
                       null::text[], null::timestamptz[];
             get diagnostics started = row_count;
             if audits then
-                perform {schema}.add_starts(ready.ids, claim_runs.worker_id, at);
+                perform {schema}.add_starts(ids, claim_runs.worker_id, at);
             end if;
         end if;
         if started < found then
@@ -96,7 +114,7 @@ begin
                    array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
                    array_agg(m.last_error) as errors, array_agg(m.payload) as payloads, at
             into c
-            from {schema}.messages m where m.message_id = any(ready.ids);
+            from {schema}.messages m where m.message_id = any(ids);
         end if;
         now_at := at;
         next_due := case when found < claim_runs.qty

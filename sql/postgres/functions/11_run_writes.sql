@@ -86,6 +86,24 @@ declare
     workers bigint[];
     added   integer;
 begin
+    if cardinality(run_ids) = 1 then  -- fence and step in one statement
+        insert into {schema}.steps
+            (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at,
+             wake_at, input, output, error)
+        select run_ids[1], step_ids[1], positions[1], statuses[1], attempts[1], deliveries[1], m.worker_id,
+               now_at - coalesce(elapsed_us[1], 0) * interval '1 microsecond',
+               case when statuses[1] <> 'RUNNING' then now_at end, wake_ats[1], inputs[1], outputs[1],
+               errors[1]
+        from (
+            select m.worker_id from {schema}.messages m
+            where m.message_id = run_ids[1] and m.delivery = deliveries[1] and m.state || '' = 'leased'
+            for update skip locked
+        ) m
+        on conflict do nothing;
+        if found then
+            return array['done'];
+        end if;
+    end if;
     held := {schema}.lock_runs(run_ids, deliveries);
     if held.complete and 1 = all(attempts) and (1000000 > all(elapsed_us)) is not false then
         workers := held.workers;
@@ -325,50 +343,89 @@ declare
     workers bigint[];
     ended  bigint[] := run_ids;
     failed bigint[];
+    calls  boolean;  -- some runs wait for others
+    tells  boolean;  -- some workflows publish
+    nothing text;    -- see trigger_batch()
 begin
-    held := {schema}.lock_runs(run_ids, deliveries);
-    if exists (select from {schema}.calls) then
-        held.tids := {schema}.unless_caller_busy(run_ids, held.tids);
-        held.complete := array_position(held.tids, null) is null;
+    if cardinality(run_ids) = 1 and errors[1] is null then  -- fence, message and run in one statement
+        -- The row may have changed since the statement began: then its lock is had, but nothing is deleted.
+        with gone as (
+            delete from {schema}.messages m
+            using (
+                select m.ctid as tid from {schema}.messages m
+                where m.message_id = run_ids[1] and m.delivery = deliveries[1] and m.state || '' = 'leased'
+                  and not exists (select from {schema}.calls)
+                for update skip locked
+            ) h
+            where m.ctid = h.tid
+            returning m.ctid as tid, m.worker_id
+        )
+        update {schema}.runs r
+        set status = 'SUCCESS', output = outputs[1], delivery = deliveries[1],
+            worker_id = coalesce(g.worker_id, r.worker_id), updated_at = now_at, completed_at = now_at,
+            paused_at = null
+        from gone g where r.run_id = run_ids[1]
+        returning array[g.tid], array[g.worker_id] into tids, workers;
     end if;
-    tids := held.tids;
-    workers := held.workers;
-    with gone as (
-        delete from {schema}.messages m where m.ctid = any(tids)
-    )
-    update {schema}.runs r
-    set status = case when errors[i] is null then 'SUCCESS' else 'ERROR' end,
-        output = case when errors[i] is null then outputs[i] end, error = errors[i],
-        delivery = deliveries[i], worker_id = coalesce(workers[i], r.worker_id), updated_at = now_at,
-        completed_at = now_at, paused_at = null
-    from generate_series(1, cardinality(run_ids)) i
-    where tids[i] is not null and r.run_id = any(array[run_ids[i]]);
+    if tids is null then
+        held := {schema}.lock_runs(run_ids, deliveries);
+        if exists (select from {schema}.calls) then
+            held.tids := {schema}.unless_caller_busy(run_ids, held.tids);
+            held.complete := array_position(held.tids, null) is null;
+        end if;
+        tids := held.tids;
+        workers := held.workers;
+        with gone as (
+            delete from {schema}.messages m where m.ctid = any(tids)
+        )
+        update {schema}.runs r
+        set status = case when errors[i] is null then 'SUCCESS' else 'ERROR' end,
+            output = case when errors[i] is null then outputs[i] end, error = errors[i],
+            delivery = deliveries[i], worker_id = coalesce(workers[i], r.worker_id), updated_at = now_at,
+            completed_at = now_at, paused_at = null
+        from generate_series(1, cardinality(run_ids)) i
+        where tids[i] is not null and r.run_id = any(array[run_ids[i]]);
+    end if;
 
     outcomes := array_fill('done'::text, array[cardinality(run_ids)]);
-    if not held.complete then
-        outcomes := {schema}.run_outcomes(run_ids, deliveries, held.tids, repeated);
+    if array_position(tids, null) is not null then
+        outcomes := {schema}.run_outcomes(run_ids, deliveries, tids, repeated);
         ended := array(
-            select n.run_id from unnest(run_ids, held.tids) as n (run_id, tid) where n.tid is not null
+            select n.run_id from unnest(run_ids, tids) as n (run_id, tid) where n.tid is not null
         );
     end if;
     if cardinality(array_remove(errors, null)) > 0 then
         failed := array(
-            select n.run_id from unnest(run_ids, held.tids, errors) as n (run_id, tid, error)
+            select n.run_id from unnest(run_ids, tids, errors) as n (run_id, tid, error)
             where n.tid is not null and n.error is not null
         );
         perform {schema}.close_runs(failed, now_at);
         perform {schema}.trigger_dead_letters(failed);
     end if;
     if event_kinds is not null then
-        perform {schema}.add_events(
-            run_ids, deliveries, held.tids, held.workers, event_kinds, event_data, now_at
-        );
+        perform {schema}.add_events(run_ids, deliveries, tids, workers, event_kinds, event_data, now_at);
     end if;
-    perform {schema}.end_calls(ended, now_at);
-    if exists (select from {schema}.workflows w where w.publish <> 'off') then
+    -- Behind the locks, for who calls a run that lives locks it too: trigger_called(). As take_waiters().
+    with gone as (
+        delete from {schema}.awaited_runs a
+        where a.run_id = any(ended) and exists (select from {schema}.awaited_runs)
+        returning a.run_id
+    )
+    select array_agg(g.run_id), exists (select from {schema}.calls),
+           exists (select from {schema}.workflows w where w.publish <> 'off')
+    into awaited, calls, tells
+    from gone g;
+    if calls then
+        perform {schema}.end_calls(ended, now_at);
+    end if;
+    if tells then
         perform {schema}.publish_run_ends(ended, now_at);
     end if;
-    awaited := {schema}.take_waiters(ended, wake);
+    if wake and awaited is not null then
+        for i in 1..cardinality(awaited) loop
+            nothing := pg_notify('pawl_{schema_name}', 'run:' || awaited[i]);
+        end loop;
+    end if;
 end
 $$;
 comment on function {schema}.finish_runs is

@@ -178,8 +178,10 @@ comment on function {schema}.list_events is 'What happened to a run, in order.';
 create or replace function {schema}.await_run(run_id bigint) returns void
 language plpgsql
 as $$
+declare
+    nothing text;  -- see trigger_batch()
 begin
-    perform set_config('synchronous_commit', 'off', true);
+    nothing := set_config('synchronous_commit', 'off', true);
     insert into {schema}.awaited_runs (run_id, since)
     select r.run_id, {schema}.clock() from {schema}.runs r
     where r.run_id = await_run.run_id and r.completed_at is null

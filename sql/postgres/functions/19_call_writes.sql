@@ -27,8 +27,9 @@ begin
         end if;
         continue when tids[i] is null or created[i];
         loop
-            -- One that has ended already is not pruned before its end was told.
-            perform from {schema}.runs r where r.run_id = children[i] for key share;
+            -- One that has ended is not pruned before its end was told; one that lives does not end before it
+            -- can see that it is called.
+            perform from {schema}.runs r where r.run_id = children[i] for share;
             exit when found;
             select * into made
             from {schema}.trigger_batch(
@@ -44,6 +45,32 @@ begin
 end
 $$;
 comment on function {schema}.trigger_called is 'Internal: makes the runs that steps and tasks wait for.';
+
+-- A run is waited for once: a second caller would not be told of its end.
+create or replace function {schema}.add_calls(
+    children bigint[], callers bigint[], steps text[], tasks integer[] default null
+) returns void
+language plpgsql
+as $$
+declare
+    taken bigint;
+begin
+    insert into {schema}.calls (run_id, caller_run_id, caller_step, caller_task)
+    select u.child, u.caller, u.step, u.task
+    from unnest(children, callers, steps, tasks) as u (child, caller, step, task)
+    where u.child is not null
+    on conflict do nothing;
+    select min(c.run_id) into taken
+    from unnest(children, callers, steps, tasks) as u (child, caller, step, task)
+    join {schema}.calls c on c.run_id = any(array[u.child])
+    where (c.caller_run_id, c.caller_step) <> (u.caller, u.step) or c.caller_task is distinct from u.task;
+    if taken is not null then
+        raise exception 'run % is called by another run already: give an idempotency key of its own', taken
+            using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.add_calls is 'Internal: notes who waits for which run.';
 
 -- A run that has ended before it was called (its key was there) has nobody else to tell of its end.
 create or replace function {schema}.end_calls_of_ended(children bigint[], at timestamptz) returns void
@@ -102,19 +129,24 @@ begin
         held.tids, held.complete, workflows, child_inputs, priorities, delays_ms, ats, idempotency_keys,
         max_attempts, parent_run_ids, tag_places, tags, wake);
     queues := made.queues;
-    insert into {schema}.calls (run_id, caller_run_id, caller_step)
-    select u.child, u.run_id, u.step_id
-    from unnest(made.children, run_ids, step_ids) as u (child, run_id, step_id)
-    where u.child is not null
-    on conflict do nothing;
+    perform {schema}.add_calls(made.children, run_ids, step_ids);
+    -- Those that are not held have no child: they must not wait, though their locks might be had by now.
     outcomes := {schema}.suspend_runs(
-        run_ids, deliveries, array_fill('PAUSED'::text, array[cardinality(run_ids)]),
+        run_ids,
+        case when held.complete then deliveries else array(
+            select case when u.tid is not null then u.delivery end
+            from unnest(deliveries, held.tids) with ordinality as u (delivery, tid, place) order by u.place
+        ) end,
+        array_fill('PAUSED'::text, array[cardinality(run_ids)]),
         array_fill(forever, array[cardinality(run_ids)]), null, attempts, null, step_ids, positions,
         array_fill('PAUSED'::text, array[cardinality(run_ids)]), step_attempts, inputs,
         pause_messages => array(
             select format('waits for a run of workflow ''%s''', u.workflow)
             from unnest(made.children, workflows) with ordinality as u (child, workflow, place) order by u.place),
         elapsed_us => elapsed_us, event_kinds => event_kinds, event_data => event_data, repeated => repeated);
+    if not held.complete then
+        outcomes := {schema}.run_outcomes(run_ids, deliveries, held.tids, repeated);
+    end if;
     perform {schema}.end_calls_of_ended(made.children, now_at);
 end
 $$;
@@ -158,11 +190,7 @@ begin
         held.tids, held.complete, workflows, inputs, priorities, delays_ms, ats, idempotency_keys,
         max_attempts, parent_run_ids, tag_places, tags, wake);
     queues := made.queues;
-    insert into {schema}.calls (run_id, caller_run_id, caller_step, caller_task)
-    select u.child, u.run_id, u.step_slug, u.task_index
-    from unnest(made.children, run_ids, step_slugs, task_indexes) as u (child, run_id, step_slug, task_index)
-    where u.child is not null
-    on conflict do nothing;
+    perform {schema}.add_calls(made.children, run_ids, step_slugs, task_indexes);
     update {schema}.messages m
     set state = 'waiting', visible_at = now_at + interval '100 years', strikes = 0, worker_id = null
     where m.ctid = any(held.tids);
