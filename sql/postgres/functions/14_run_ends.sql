@@ -1,4 +1,115 @@
--- What the end of a run brings with it, whoever ends it.
+-- The end of a run by who has it in hand, and what an end brings with it, whoever ends the run.
+
+-- Ends runs: SUCCESS, or ERROR where an error is given. To whom waits for them it sends a NOTIFY (`wake`),
+-- or returns the runs for the caller to send it after the commit.
+create or replace function {schema}.finish_runs(
+    run_ids     bigint[],
+    deliveries  integer[],
+    outputs     text[],
+    errors      text[] default null,
+    event_kinds text[] default null,
+    event_data  text[] default null,
+    repeated    boolean default false,
+    wake        boolean default true,
+    out outcomes text[], out awaited bigint[]
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    now_at  timestamptz := {schema}.clock();
+    held    record;
+    tids    tid[];
+    workers bigint[];
+    ended   bigint[] := run_ids;
+    failed  bigint[];
+    calls   boolean;  -- some runs wait for others
+    tells   boolean;  -- some workflows publish
+    nothing text;     -- see trigger_batch()
+begin
+    if cardinality(run_ids) = 1 and errors[1] is null then  -- fence, message and run in one statement
+        -- The row may have changed since the statement began: then its lock is had, but nothing is deleted.
+        with gone as (
+            delete from {schema}.messages m
+            using (
+                select m.ctid as tid from {schema}.messages m
+                where m.message_id = run_ids[1] and m.delivery = deliveries[1] and m.state || '' = 'leased'
+                  and not exists (select from {schema}.calls)
+                for update skip locked
+            ) h
+            where m.ctid = h.tid
+            returning m.ctid as tid, m.worker_id
+        )
+        update {schema}.runs r
+        set status = 'SUCCESS', output = outputs[1], delivery = deliveries[1],
+            worker_id = coalesce(g.worker_id, r.worker_id), updated_at = now_at, completed_at = now_at,
+            paused_at = null
+        from gone g where r.run_id = run_ids[1]
+        returning array[g.tid], array[g.worker_id] into tids, workers;
+    end if;
+    if tids is null then
+        held := {schema}.lock_runs(run_ids, deliveries);
+        tids := held.tids;
+        workers := held.workers;
+        if exists (select from {schema}.calls) then
+            tids := {schema}.unless_caller_busy(run_ids, tids);
+        end if;
+        with gone as (
+            delete from {schema}.messages m where m.ctid = any(tids)
+        )
+        update {schema}.runs r
+        set status = case when errors[i] is null then 'SUCCESS' else 'ERROR' end,
+            output = case when errors[i] is null then outputs[i] end, error = errors[i],
+            delivery = deliveries[i], worker_id = coalesce(workers[i], r.worker_id), updated_at = now_at,
+            completed_at = now_at, paused_at = null
+        from generate_series(1, cardinality(run_ids)) i
+        where tids[i] is not null and r.run_id = any(array[run_ids[i]]);
+    end if;
+
+    outcomes := array_fill('done'::text, array[cardinality(run_ids)]);
+    if array_position(tids, null) is not null then
+        outcomes := {schema}.run_outcomes(run_ids, deliveries, tids, repeated);
+        ended := array(
+            select n.run_id from unnest(run_ids, tids) as n (run_id, tid) where n.tid is not null
+        );
+    end if;
+    if cardinality(array_remove(errors, null)) > 0 then
+        failed := array(
+            select n.run_id from unnest(run_ids, tids, errors) as n (run_id, tid, error)
+            where n.tid is not null and n.error is not null
+        );
+        perform {schema}.close_runs(failed, now_at);
+        perform {schema}.trigger_dead_letters(failed);
+    end if;
+    if event_kinds is not null then
+        perform {schema}.add_events(run_ids, deliveries, tids, workers, event_kinds, event_data, now_at);
+    end if;
+    -- Behind the locks, for who calls a run that lives locks it too: trigger_called(). As take_waiters().
+    with gone as (
+        delete from {schema}.awaited_runs a
+        where a.run_id = any(ended) and exists (select from {schema}.awaited_runs)
+        returning a.run_id
+    )
+    select array_agg(g.run_id), exists (select from {schema}.calls),
+           exists (select from {schema}.workflows w where w.publish <> 'off')
+    into awaited, calls, tells
+    from gone g;
+    if calls then
+        perform {schema}.end_calls(ended, now_at);
+    end if;
+    if tells then
+        perform {schema}.publish_run_ends(ended, now_at);
+    end if;
+    if wake and awaited is not null then
+        for i in 1..cardinality(awaited) loop
+            nothing := pg_notify('pawl_{schema_name}', 'run:' || awaited[i]);
+        end loop;
+    end if;
+end
+$$;
+comment on function {schema}.finish_runs is
+    'Ends runs in hand: SUCCESS with an output, or ERROR with an error. One outcome each.';
 
 -- Of runs that end without success: nothing of them stays open.
 create or replace function {schema}.close_runs(run_ids bigint[], at timestamptz) returns void
