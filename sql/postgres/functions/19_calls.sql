@@ -308,14 +308,20 @@ begin
                      and r.status not in ('SUCCESS', 'ERROR', 'CANCELLED')) then
         return;
     end if;
-    select * into run from {schema}.lock_run(run_id);
-    if run.status not in ('SUCCESS', 'ERROR', 'CANCELLED') then
+    perform {schema}.wait_for_run(run_id);
+    -- It may have ended, or been deleted, while we waited for it.
+    select w.audit <> 'off' as audited, coalesce(m.delivery, r.delivery) as delivery into run
+    from {schema}.runs r
+    join {schema}.workflows w using (workflow_id)
+    left join {schema}.messages m on m.message_id = r.run_id
+    where r.run_id = cancel_child.run_id and r.status not in ('SUCCESS', 'ERROR', 'CANCELLED');
+    if found then
         perform {schema}.cancel_locked(run_id, reason, run.audited, run.delivery, at);
         perform {schema}.tell_of_run(run_id);
     end if;
 end
 $$;
-comment on function {schema}.cancel_child is 'Internal: cancels a run that nobody waits for any more.';
+comment on function {schema}.cancel_child is 'Internal: cancels a run that nobody needs any more, where it has not ended.';
 
 -- A task that waits for a run gets its result by hand: the run is not needed any more.
 create or replace function {schema}.drop_call(run_id bigint, step_slug text, task_index integer, at timestamptz)
