@@ -62,8 +62,7 @@ create or replace function {schema}.create_queue(
 language plpgsql
 as $$
 declare
-    forward_to bigint :=
-        case when dead_letter_queue <> '' then {schema}.queue_id(dead_letter_queue) end;
+    forward_to bigint;
     id bigint;
 begin
     if queue_name is null or queue_name !~ '^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$' then
@@ -78,6 +77,12 @@ begin
     perform {schema}.check_range('lease_ms', lease_ms, 1, {schema}.longest_ms());
     perform {schema}.check_range('max_strikes', max_strikes, 1, 1000);
     perform {schema}.check_range('max_attempts', max_attempts, 0, 1000000);
+    while dead_letter_queue <> '' loop
+        forward_to := {schema}.queue_id(dead_letter_queue);
+        -- Locked, it cannot be deleted under our hands.
+        perform from {schema}.queues q where q.queue_id = forward_to for key share;
+        exit when found;
+    end loop;
     insert into {schema}.queues as q
         (name, keep_archive, lease_ms, max_strikes, max_attempts, dead_letter_queue_id, created_at)
     values (

@@ -18,8 +18,9 @@
 -- letter here. A step that the last hand-out of a run has recorded is a report, too, though the message
 -- was not written then.
 --
--- The last row returned has no message_id: it tells the clock, when the next row becomes due, whether
--- due rows were looked for, the queue to start after the next time, and whether queues were left out.
+-- The last row returned has no message_id: it tells the clock, when the next row becomes due (or is
+-- worth another look: others had it locked), whether due rows were looked for, the queue to start after
+-- the next time, and whether queues were left out.
 -- A next_due that is not later than the clock means that due rows were left: none of them is older. That
 -- is the looked_at of the next claim; without it the clock is.
 
@@ -117,6 +118,34 @@ begin
 end
 $$;
 comment on function {schema}.pick_ready is 'Internal: the next ready rows of one queue, locked.';
+
+-- For a claim that got less than it asked for. Rows that it could have taken are still there: others have them
+-- locked, maybe without taking them, so it is worth to look again soon. What is locked for long is looked at
+-- less and less often. Null: there are none.
+create or replace function {schema}.look_again_at(queue_ids bigint[], due_floor timestamptz, at timestamptz)
+returns timestamptz
+language plpgsql
+as $$
+declare
+    since timestamptz := (
+        select min(x.visible_at) from unnest(queue_ids) as h (queue_id)
+        cross join lateral (
+            (select m.visible_at from {schema}.messages m
+             where m.queue_id = h.queue_id and m.state = 'ready'
+             order by -m.priority, m.message_id limit 1)
+            union all
+            (select m.visible_at from {schema}.messages m
+             where m.queue_id = h.queue_id and m.state <> 'ready'
+               and m.visible_at <= look_again_at.at and m.visible_at > due_floor
+             order by m.visible_at limit 1)
+        ) x
+    );
+begin
+    return at + case when since is not null
+                     then least(interval '500 ms', greatest(interval '10 ms', (at - since) / 2)) end;
+end
+$$;
+comment on function {schema}.look_again_at is 'Internal: when to look again for rows that others have locked.';
 
 create or replace function {schema}.claim(
     queue_ids        bigint[],
@@ -336,14 +365,14 @@ begin
 
     next_due := least(due_left, (select min(t) from unnest(due_times) t));
     if next_due is null and remaining > 0 then
-        next_due := (
+        next_due := least({schema}.look_again_at(scope.live, due_floor, at), (
             select min(x.visible_at) from unnest(scope.live) as h (queue_id)
             cross join lateral (
                 select m.visible_at from {schema}.messages m
                 where m.queue_id = h.queue_id and m.state <> 'ready' and m.visible_at > at
                 order by m.visible_at limit 1
             ) x
-        );
+        ));
     end if;
     return query select null::bigint, null::bigint, null::integer, null::integer, null::integer,
         null::integer, null::timestamptz, null::timestamptz, null::text, null::json,

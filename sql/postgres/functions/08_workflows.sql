@@ -67,46 +67,56 @@ begin
     perform {schema}.check_word('audit', audit, array['off', 'exceptions', 'all']);
     perform {schema}.check_word('publish', publish, array['off', 'alerts', 'ends']);
     if dead_letter_workflow <> '' then
-        forward_to := ({schema}.workflow_ids(array[dead_letter_workflow]))[1];
+        loop
+            forward_to := ({schema}.workflow_ids(array[dead_letter_workflow]))[1];
+            -- Locked, it cannot be deleted under our hands.
+            perform from {schema}.workflows w where w.workflow_id = forward_to for key share;
+            exit when found;
+        end loop;
         perform {schema}.refuse_dead_letter_cycle(workflow, forward_to);
     end if;
-    -- Done runs leave no archive, and how often one is tried is the worker's to decide.
-    insert into {schema}.queues as q (name, keep_archive, lease_ms, max_strikes, max_attempts, created_at)
-    values (workflow, false, create_workflow.lease_ms, coalesce(create_workflow.max_strikes, 5), 0, now_at)
-    on conflict (name) do nothing
-    returning q.queue_id into id;
-    if id is not null then
-        insert into {schema}.workflows
-            (workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, run_timeout_ms,
-             dead_letter_workflow_id, audit, publish, created_at)
-        values (
-            id, coalesce(create_workflow.max_attempts, 3), coalesce(create_workflow.backoff_base_ms, 1000),
-            coalesce(create_workflow.backoff_cap_ms, 300000), nullif(create_workflow.run_timeout_ms, 0),
-            forward_to, coalesce(create_workflow.audit, 'exceptions'),
-            coalesce(create_workflow.publish, 'off'), now_at
-        );
-        return;
-    end if;
+    loop
+        -- Done runs leave no archive, and how often one is tried is the worker's to decide.
+        insert into {schema}.queues as q (name, keep_archive, lease_ms, max_strikes, max_attempts, created_at)
+        values (workflow, false, create_workflow.lease_ms, coalesce(create_workflow.max_strikes, 5), 0, now_at)
+        on conflict (name) do nothing
+        returning q.queue_id into id;
+        if id is not null then
+            insert into {schema}.workflows
+                (workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, run_timeout_ms,
+                 dead_letter_workflow_id, audit, publish, created_at)
+            values (
+                id, coalesce(create_workflow.max_attempts, 3), coalesce(create_workflow.backoff_base_ms, 1000),
+                coalesce(create_workflow.backoff_cap_ms, 300000), nullif(create_workflow.run_timeout_ms, 0),
+                forward_to, coalesce(create_workflow.audit, 'exceptions'),
+                coalesce(create_workflow.publish, 'off'), now_at
+            );
+            return;
+        end if;
 
-    update {schema}.workflows w
-    set max_attempts = coalesce(create_workflow.max_attempts, w.max_attempts),
-        backoff_base_ms = coalesce(create_workflow.backoff_base_ms, w.backoff_base_ms),
-        backoff_cap_ms = coalesce(create_workflow.backoff_cap_ms, w.backoff_cap_ms),
-        run_timeout_ms = case when create_workflow.run_timeout_ms is null then w.run_timeout_ms
-                              else nullif(create_workflow.run_timeout_ms, 0) end,
-        dead_letter_workflow_id = case when dead_letter_workflow is null then w.dead_letter_workflow_id
-                                       else forward_to end,
-        audit = coalesce(create_workflow.audit, w.audit),
-        publish = coalesce(create_workflow.publish, w.publish)
-    from {schema}.queues q
-    where q.name = workflow and w.workflow_id = q.queue_id
-      and (not w.is_flow
-           -- What runs of flows have in common with all runs.
-           or num_nonnulls(create_workflow.dead_letter_workflow, create_workflow.audit, create_workflow.publish) > 0
-              and num_nulls(create_workflow.max_attempts, create_workflow.backoff_base_ms,
-                            create_workflow.backoff_cap_ms, create_workflow.lease_ms,
-                            create_workflow.run_timeout_ms, create_workflow.max_strikes) = 6)
-    returning w.workflow_id into id;
+        update {schema}.workflows w
+        set max_attempts = coalesce(create_workflow.max_attempts, w.max_attempts),
+            backoff_base_ms = coalesce(create_workflow.backoff_base_ms, w.backoff_base_ms),
+            backoff_cap_ms = coalesce(create_workflow.backoff_cap_ms, w.backoff_cap_ms),
+            run_timeout_ms = case when create_workflow.run_timeout_ms is null then w.run_timeout_ms
+                                  else nullif(create_workflow.run_timeout_ms, 0) end,
+            dead_letter_workflow_id = case when dead_letter_workflow is null then w.dead_letter_workflow_id
+                                           else forward_to end,
+            audit = coalesce(create_workflow.audit, w.audit),
+            publish = coalesce(create_workflow.publish, w.publish)
+        from {schema}.queues q
+        where q.name = workflow and w.workflow_id = q.queue_id
+          and (not w.is_flow
+               -- What runs of flows have in common with all runs.
+               or num_nonnulls(create_workflow.dead_letter_workflow, create_workflow.audit,
+                               create_workflow.publish) > 0
+                  and num_nulls(create_workflow.max_attempts, create_workflow.backoff_base_ms,
+                                create_workflow.backoff_cap_ms, create_workflow.lease_ms,
+                                create_workflow.run_timeout_ms, create_workflow.max_strikes) = 6)
+        returning w.workflow_id into id;
+        -- Else it was deleted while we waited for it: its name is free.
+        exit when id is not null or exists (select from {schema}.queues q where q.name = workflow);
+    end loop;
     if id is null then
         raise exception 'queue ''%'' exists and is not a workflow''s: choose another name', workflow
             using errcode = 'PW003', hint = 'Of a flow only dead_letter_workflow, audit and publish are set here.';

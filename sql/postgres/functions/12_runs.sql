@@ -40,7 +40,8 @@ as $$
 $$;
 comment on function {schema}.run_matches is 'Internal: whether a run is one that is asked for.';
 
--- Where a partial index holds few runs of each workflow, the newest of each are merged.
+-- Where a partial index holds few runs of each workflow, the newest of each are merged. Stable: its statements
+-- see one moment, so that only the last page is short, whatever is pruned meanwhile.
 create or replace function {schema}.list_runs(
     workflow        text default null,
     status          text default null,
@@ -52,7 +53,7 @@ create or replace function {schema}.list_runs(
     before_run      bigint default null,
     max_rows        integer default 100
 ) returns setof {schema}.run_info
-language plpgsql
+language plpgsql stable
 set plan_cache_mode = force_custom_plan
 as $$
 declare

@@ -1,8 +1,20 @@
 -- What people do to runs. An action takes the lock of the run's message first, and waits for it: a
 -- worker's batch holds it for a moment only, and then the worker's writes and ours follow each other.
 
--- The run as it is behind the lock of its message; a flow's run has none: behind that of its own row.
--- Refuses unknown and soft-deleted ones.
+-- Waits for the lock of a run's message; a flow's run has none: for that of its own row.
+create or replace function {schema}.wait_for_run(run_id bigint) returns void
+language plpgsql
+as $$
+begin
+    perform {schema}.wait_for_callers(wait_for_run.run_id);
+    perform from {schema}.messages m where m.message_id = wait_for_run.run_id for update;
+    perform from {schema}.runs r
+    where r.run_id = wait_for_run.run_id and r.remaining_steps is not null for update;
+end
+$$;
+comment on function {schema}.wait_for_run is 'Internal: locks a run, and those who wait for it.';
+
+-- The run as it is behind its lock. Refuses unknown and soft-deleted ones.
 create or replace function {schema}.lock_run(
     run_id bigint,
     out status text, out workflow_id bigint, out audited boolean, out delivery integer
@@ -13,10 +25,7 @@ as $$
 declare
     deleted boolean;
 begin
-    perform {schema}.wait_for_callers(lock_run.run_id);
-    perform from {schema}.messages m where m.message_id = lock_run.run_id for update;
-    perform from {schema}.runs r
-    where r.run_id = lock_run.run_id and r.remaining_steps is not null for update;
+    perform {schema}.wait_for_run(lock_run.run_id);
     select r.status, r.workflow_id, w.audit <> 'off', coalesce(m.delivery, r.delivery),
            r.deleted_at is not null
     into lock_run.status, lock_run.workflow_id, lock_run.audited, lock_run.delivery, deleted
@@ -192,8 +201,21 @@ $$;
 comment on function {schema}.wake is
     'Lets a waiting run be taken up now. No effect on one that is ready or in a worker''s hands.';
 
+-- lock_run() for one that is to be copied: its workflow is locked first, as where that is deleted.
+create or replace function {schema}.lock_origin(
+    run_id bigint,
+    out status text, out workflow_id bigint, out audited boolean, out delivery integer
+)
+language sql
+as $$
+    select pg_advisory_xact_lock_shared({schema}.queue_lock_key(r.workflow_id))
+    from {schema}.runs r where r.run_id = lock_origin.run_id;
+    select l.* from {schema}.lock_run(lock_origin.run_id) l;
+$$;
+comment on function {schema}.lock_origin is 'Internal: a run behind its lock and that of its workflow.';
+
 -- A run with the same workflow, input, priority, tags and parent, and the finished steps; before_position:
--- only those before it.
+-- only those before it. The caller has locked both: lock_origin().
 create or replace function {schema}.copy_run(
     origin bigint, workflow_id bigint, forked_at text, before_position integer, at timestamptz
 ) returns bigint
@@ -202,7 +224,6 @@ as $$
 declare
     made bigint;
 begin
-    perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(workflow_id));
     if {schema}.is_flow_run(origin) then
         return {schema}.copy_flow_run(origin, workflow_id, forked_at, before_position, at);
     end if;
@@ -211,7 +232,7 @@ begin
     select r.workflow_id, r.priority, 'ready', copy_run.at, copy_run.at, 'null'
     from {schema}.runs r where r.run_id = origin
     returning message_id into made;
-    if made is null then  -- it was pruned, or deleted with its workflow, while we waited for the lock
+    if made is null then  -- it was pruned meanwhile
         raise exception 'run % does not exist', origin using errcode = 'PW010';
     end if;
     insert into {schema}.runs
@@ -245,7 +266,7 @@ declare
     run    record;
     made   bigint;
 begin
-    select * into run from {schema}.lock_run(run_id);
+    select * into run from {schema}.lock_origin(run_id);
     if run.status not in ('ERROR', 'CANCELLED') then
         raise exception 'run % is %: only an ERROR or CANCELLED run can be retried; fork takes any',
             run_id, run.status using errcode = 'PW013';
@@ -268,7 +289,7 @@ declare
     place  integer;
     made   bigint;
 begin
-    select * into run from {schema}.lock_run(fork.run_id);
+    select * into run from {schema}.lock_origin(fork.run_id);
     select s.position into place
     from {schema}.steps s where s.run_id = fork.run_id and s.step_id = from_step;
     if place is null then
@@ -312,10 +333,11 @@ comment on function {schema}.delete_run is
     'Soft: a live run is cancelled, the run is hidden from lists, its idempotency key is free.';
 
 -- Ends QUEUED runs that could start, below one of the prefixes, for which no live worker has a handler.
--- At most 1000 in one call; returns them.
+-- At most 1000 in one call; returns them. Workers have no index: by the cost of the scan that is off, jit would
+-- compile the statements for a second.
 create or replace function {schema}.fail_unhandled(prefixes text[]) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
+set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
     now_at   timestamptz := {schema}.clock();
@@ -351,6 +373,8 @@ begin
             order by m.visible_at limit most - cardinality(failed) - cardinality(part)
             for update skip locked
         );
+        -- Looked for again: those before took their time, and what is locked may be of a worker that came then.
+        continue when {schema}.has_live_handler(workflow.name);
         part := {schema}.free_to_end(part);
         if cardinality(part) > 0 then
             perform {schema}.fail_runs(

@@ -78,28 +78,32 @@ begin
     perform {schema}.check_attempts(whose, create_flow.max_attempts);
     base_delay_ms := {schema}.seconds_to_ms(whose || ': base_delay', base_delay);
     timeout_ms := {schema}.seconds_to_ms(whose || ': timeout', timeout);
-    -- Attempts of tasks decide how often one is tried: strikes only make a suspect run alone.
-    insert into {schema}.queues (name, keep_archive, max_strikes, max_attempts, created_at)
-    values (flow_slug, false, 1000, 0, now_at)
-    on conflict (name) do nothing
-    returning queue_id into id;
-    if id is not null then
-        insert into {schema}.workflows
-            (workflow_id, max_attempts, backoff_base_ms, task_timeout_ms, is_flow, created_at)
-        values (id, coalesce(create_flow.max_attempts, 3), coalesce(base_delay_ms, 5000),
-                nullif(coalesce(timeout_ms, 60000), 0), true, now_at);
-        return;
-    end if;
-    update {schema}.workflows w
-    set max_attempts = coalesce(create_flow.max_attempts, w.max_attempts),
-        backoff_base_ms = coalesce(base_delay_ms, w.backoff_base_ms),
-        task_timeout_ms = case when timeout_ms is null then w.task_timeout_ms else nullif(timeout_ms, 0) end
-    from {schema}.queues q
-    where q.name = flow_slug and w.workflow_id = q.queue_id and w.is_flow;
-    if not found then
-        raise exception 'queue ''%'' exists and is not a flow''s: choose another name', flow_slug
-            using errcode = 'PW003';
-    end if;
+    loop
+        -- Attempts of tasks decide how often one is tried: strikes only make a suspect run alone.
+        insert into {schema}.queues (name, keep_archive, max_strikes, max_attempts, created_at)
+        values (flow_slug, false, 1000, 0, now_at)
+        on conflict (name) do nothing
+        returning queue_id into id;
+        if id is not null then
+            insert into {schema}.workflows
+                (workflow_id, max_attempts, backoff_base_ms, task_timeout_ms, is_flow, created_at)
+            values (id, coalesce(create_flow.max_attempts, 3), coalesce(base_delay_ms, 5000),
+                    nullif(coalesce(timeout_ms, 60000), 0), true, now_at);
+            return;
+        end if;
+        update {schema}.workflows w
+        set max_attempts = coalesce(create_flow.max_attempts, w.max_attempts),
+            backoff_base_ms = coalesce(base_delay_ms, w.backoff_base_ms),
+            task_timeout_ms = case when timeout_ms is null then w.task_timeout_ms else nullif(timeout_ms, 0) end
+        from {schema}.queues q
+        where q.name = flow_slug and w.workflow_id = q.queue_id and w.is_flow;
+        exit when found;
+        if exists (select from {schema}.queues q where q.name = flow_slug) then
+            raise exception 'queue ''%'' exists and is not a flow''s: choose another name', flow_slug
+                using errcode = 'PW003';
+        end if;
+        -- It was deleted while we waited for it: its name is free.
+    end loop;
 end
 $$;
 comment on function {schema}.create_flow is
@@ -240,8 +244,14 @@ begin
             end if;
             return;
         end if;
+        exit when turn = 2;
+        -- The row before the advisory lock, as in delete_workflow.
+        perform from {schema}.workflows w where w.workflow_id = flow for key share;
+        if not found then
+            raise exception 'flow ''%'' does not exist: create it first', flow_slug using errcode = 'PW016';
+        end if;
         -- Starts hold it shared: a run has all of the steps that its flow had at one moment.
-        perform pg_advisory_xact_lock({schema}.queue_lock_key(flow)) where turn = 1;
+        perform pg_advisory_xact_lock({schema}.queue_lock_key(flow));
     end loop;
 
     select array_agg(f.step_index), min(u.dep) filter (where f.step_index is null)
@@ -287,31 +297,44 @@ end
 $$;
 comment on function {schema}.check_step_words is 'Internal: refuses unknown words among a step''s options.';
 
+create or replace function {schema}.cancel_live_runs(workflow_id bigint, reason text) returns void
+language plpgsql
+as $$
+begin
+    perform {schema}.cancel_child(r.run_id, cancel_live_runs.reason, {schema}.clock())
+    from (
+        select r.run_id from {schema}.runs r
+        where r.workflow_id = cancel_live_runs.workflow_id and r.completed_at is null
+        order by r.run_id
+    ) r;
+end
+$$;
+comment on function {schema}.cancel_live_runs is 'Internal: cancels the runs of a workflow that have not ended.';
+
 create or replace function {schema}.delete_flow_and_data(flow_slug text, force boolean default false)
 returns void
 language plpgsql
 as $$
 declare
     id   bigint := {schema}.flow_id(flow_slug);
-    live bigint[];
+    live bigint;
 begin
+    -- Runs before the flow: a worker's batch that has a run may need the flow for a dead letter.
+    if force then
+        perform {schema}.cancel_live_runs(id, 'its flow was deleted');
+    end if;
     -- In the order of delete_workflow.
     perform from {schema}.workflows w where w.workflow_id = id for update;
     perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
-    live := array(
-        select r.run_id from {schema}.runs r where r.workflow_id = id and r.completed_at is null
-        order by r.run_id
-    );
-    if cardinality(live) > 0 and not force then
-        raise exception 'flow ''%'' has % live runs: cancel them, let them end, or force it',
-            flow_slug, cardinality(live) using errcode = 'PW008';
+    if force then  -- those that were started meanwhile
+        perform {schema}.cancel_live_runs(id, 'its flow was deleted');
     end if;
-    for i in 1..cardinality(live) loop
-        -- One may have ended while we waited for it.
-        if ({schema}.lock_run(live[i])).status not in ('SUCCESS', 'ERROR', 'CANCELLED') then
-            perform {schema}.cancel(live[i], 'its flow was deleted');
-        end if;
-    end loop;
+    select count(*) into live from {schema}.runs r where r.workflow_id = id and r.completed_at is null;
+    if live > 0 then
+        raise exception 'flow ''%'' has % live runs: cancel them, let them end, or force it', flow_slug, live
+            using errcode = 'PW008';
+    end if;
+    perform {schema}.flow_id(flow_slug);  -- says that it does not exist any more
     perform {schema}.delete_workflow(flow_slug);
 end
 $$;

@@ -67,18 +67,38 @@ create or replace function {schema}.start_flows(
 language plpgsql
 as $$
 declare
-    made bigint[];
+    texts text[] := array(
+        select coalesce(u.input::text, 'null')
+        from unnest(flow_slugs, inputs) with ordinality as u (slug, input, place) order by u.place);
+    made  bigint[];
+    runs  {schema}.flow_runs[];
+    gone  integer[];
+    i     integer;
 begin
     perform {schema}.flow_id(u.slug) from (select distinct unnest(flow_slugs) as slug) u;
     made := ({schema}.trigger_batch(
-        flow_slugs,
-        array(select coalesce(u.input::text, 'null')
-              from unnest(flow_slugs, inputs) with ordinality as u (slug, input, place) order by u.place),
-        priorities, delays_ms, ats, idempotency_keys, max_attempts, parent_run_ids, tag_places, tags
+        flow_slugs, texts, priorities, delays_ms, ats, idempotency_keys, max_attempts, parent_run_ids, tag_places,
+        tags
     )).run_ids;
-    return query
-    select f.* from unnest(made) with ordinality as u (id, place) join {schema}.flow_runs f on f.run_id = u.id
-    order by u.place;
+    loop
+        select array_agg(f order by u.place) filter (where f.run_id is not null),
+               array_agg(u.place) filter (where r.run_id is null)
+        into runs, gone
+        from unnest(made) with ordinality as u (id, place)
+        left join {schema}.runs r on r.run_id = u.id
+        left join {schema}.flow_runs f on f.run_id = u.id;
+        exit when gone is null;
+        -- They had ended, and were pruned since we found them by their keys, which are free now.
+        foreach i in array gone loop
+            made[i] := ({schema}.trigger_batch(
+                flow_slugs[i:i], texts[i:i], priorities[i:i], delays_ms[i:i], ats[i:i], idempotency_keys[i:i],
+                max_attempts[i:i], parent_run_ids[i:i],
+                array(select 1 from unnest(tag_places) p where p = i),
+                array(select t.tag from unnest(tag_places, tags) as t (place, tag) where t.place = i)
+            )).run_ids[1];
+        end loop;
+    end loop;
+    return query select f.* from unnest(runs) f;
 end
 $$;
 comment on function {schema}.start_flows is 'Starts runs of flows, all or nothing; returns them in order.';
@@ -257,6 +277,9 @@ begin
             for update skip locked
         ) r
     );
+    if {schema}.has_live_handler(flow_slug) then  -- as in fail_unhandled()
+        return '{}';
+    end if;
     candidates := {schema}.free_to_end(candidates);
     if cardinality(candidates) = 0 then
         return candidates;

@@ -126,6 +126,9 @@ begin
         message_ids, locked_runs, run_ids, step_indexes, task_indexes, permanents, retry_delays_ms);
     if n.fates && array['fail', 'skip', 'skip-cascade'] then
         blocked := {schema}.lock_siblings(n.fates, run_ids, step_indexes, wait);
+        if not wait then
+            blocked := blocked || {schema}.lock_called(n.fates, run_ids, step_indexes);
+        end if;
         if cardinality(blocked) > 0 then
             n.fates := array(
                 select case when u.run_id = any(blocked) then 'busy' else u.fate end

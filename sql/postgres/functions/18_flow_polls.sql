@@ -51,6 +51,7 @@ declare
     c     record;
     got   boolean := false;
     more  boolean;
+    wrote boolean := false;
 begin
     perform {schema}.check_poll(vt, qty, max_poll_seconds, poll_interval_ms);
     until := clock_timestamp() + max_poll_seconds * interval '1 second';
@@ -67,7 +68,9 @@ begin
                                 c.task_attempts, c.delivery)::{schema}.started_tasks;
             end if;
         end loop;
-        exit when got or (not more and clock_timestamp() >= until);
+        -- What was failed on the way is locked: nobody is to wait for that until this poll is over.
+        wrote := wrote or more;
+        exit when got or (not more and (wrote or clock_timestamp() >= until));
         if not more then
             perform pg_sleep(least(poll_interval_ms / 1000.0, extract(epoch from until - clock_timestamp())));
         end if;
@@ -93,6 +96,7 @@ declare
     until   timestamptz;
     c       record;
     failed  boolean;
+    wrote   boolean := false;
 begin
     perform {schema}.check_poll(vt, qty, max_poll_seconds, poll_interval_ms);
     until := clock_timestamp() + max_poll_seconds * interval '1 second';
@@ -116,8 +120,10 @@ begin
         join {schema}.messages m on m.message_id = u.id and m.delivery = u.delivery and m.state = 'leased'
         left join {schema}.flow_steps f on f.workflow_id = m.queue_id and f.step_index = m.step_index
         order by m.priority desc, m.message_id;
-        exit when found or (not failed and not c.more and clock_timestamp() >= until);
-        if not failed and not c.more then
+        failed := failed or c.more;
+        wrote := wrote or failed;  -- as in poll_for_tasks()
+        exit when found or (not failed and (wrote or clock_timestamp() >= until));
+        if not failed then
             perform pg_sleep(least(poll_interval_ms / 1000.0, extract(epoch from until - clock_timestamp())));
         end if;
     end loop;

@@ -51,10 +51,16 @@ language plpgsql
 as $$
 #variable_conflict use_column
 declare
-    id      bigint := {schema}.retention_queue(kind, name);
+    id      bigint;
     max_ms  constant bigint := 36525 * 86400000::bigint;
     most    constant bigint := 1000000;
 begin
+    loop
+        id := {schema}.retention_queue(kind, name);
+        -- Locked, it cannot be deleted under our hands.
+        perform from {schema}.queues q where q.queue_id = id for key share;
+        exit when found or id is null;
+    end loop;
     if keep_ms < 0 or keep_ms > max_ms then
         raise exception 'retention of %: age must be 0 to 100 years', kind using errcode = 'PW003';
     elsif keep_count < 0 or keep_count > most then
