@@ -119,9 +119,18 @@ end
 $$;
 comment on function {schema}.pick_ready is 'Internal: the next ready rows of one queue, locked.';
 
+-- When to look again for a row that is there since then, but which others have locked: what is locked for long is
+-- looked at less and less often.
+create or replace function {schema}.look_again(since timestamptz, at timestamptz) returns timestamptz
+language sql immutable
+as $$
+    select case when since is not null
+                then at + least(interval '500 ms', greatest(interval '10 ms', (at - since) / 2)) end
+$$;
+comment on function {schema}.look_again is 'Internal: when to look again for a row that others have locked.';
+
 -- For a claim that got less than it asked for. Rows that it could have taken are still there: others have them
--- locked, maybe without taking them, so it is worth to look again soon. What is locked for long is looked at
--- less and less often. Null: there are none.
+-- locked, maybe without taking them, so it is worth to look again soon. Null: there are none.
 create or replace function {schema}.look_again_at(queue_ids bigint[], due_floor timestamptz, at timestamptz)
 returns timestamptz
 language plpgsql
@@ -141,8 +150,7 @@ declare
         ) x
     );
 begin
-    return at + case when since is not null
-                     then least(interval '500 ms', greatest(interval '10 ms', (at - since) / 2)) end;
+    return {schema}.look_again(since, at);
 end
 $$;
 comment on function {schema}.look_again_at is 'Internal: when to look again for rows that others have locked.';

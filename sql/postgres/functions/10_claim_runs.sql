@@ -43,6 +43,7 @@ declare
     found    integer;
     started  integer := 0;
     audits   boolean;  -- all events are kept
+    passed_over timestamptz;  -- since when a row is ready that others have locked
     c        record;
 begin
     -- The usual case in few statements: one queue, and nothing in it is due.
@@ -65,8 +66,15 @@ begin
                             then claim_runs.looked_at - interval '1 second' else '-infinity' end
                    order by m.visible_at limit 1
                ) end,
-               exists (select from {schema}.workflows w where w.audit = 'all' and w.workflow_id = queue)
-        into tids, ids, lease, next_due, audits
+               exists (select from {schema}.workflows w where w.audit = 'all' and w.workflow_id = queue),
+               -- One more than could be locked: others have it, maybe without taking it.
+               case when coalesce(cardinality(coalesce(ids, p.first_ids)), 0) < claim_runs.qty then (
+                   select m.visible_at from {schema}.messages m
+                   where m.queue_id = queue and m.state = 'ready'
+                   order by -m.priority, m.message_id
+                   offset coalesce(cardinality(coalesce(ids, p.first_ids)), 0) limit 1
+               ) end
+        into tids, ids, lease, next_due, audits, passed_over
         from {schema}.queues q
         cross join lateral (
             select array_agg(m.ctid) as first_tids, array_agg(m.message_id) as first_ids
@@ -118,7 +126,8 @@ begin
         end if;
         now_at := at;
         next_due := case when found < claim_runs.qty
-                         then least(next_due, case when found > 0 then at + lease end) end;
+                         then least(next_due, case when found > 0 then at + lease end,
+                                    {schema}.look_again(passed_over, at)) end;
         last_queue := queue;
         more := false;
     else

@@ -144,8 +144,10 @@ end
 $$;
 comment on function {schema}.count_runs is 'How many runs there are of each status, of those listed.';
 
+-- How many rows a recursion brings nobody can know: the server believes in so many that it would compile it.
 create or replace function {schema}.lineage(run_id bigint) returns setof {schema}.run_info
 language sql
+set jit = off
 as $$
     with recursive ancestors (id) as (
         select lineage.run_id

@@ -333,8 +333,7 @@ comment on function {schema}.delete_run is
     'Soft: a live run is cancelled, the run is hidden from lists, its idempotency key is free.';
 
 -- Ends QUEUED runs that could start, below one of the prefixes, for which no live worker has a handler.
--- At most 1000 in one call; returns them. Workers have no index: by the cost of the scan that is off, jit would
--- compile the statements for a second.
+-- At most 1000 in one call; returns them. No jit: see plan_prune(); workers have no index.
 create or replace function {schema}.fail_unhandled(prefixes text[]) returns bigint[]
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set jit = off

@@ -53,7 +53,7 @@ begin
         tids := held.tids;
         workers := held.workers;
         if exists (select from {schema}.calls) then
-            tids := {schema}.unless_caller_busy(run_ids, tids);
+            tids := {schema}.unless_caller_busy(run_ids, tids, errors);
         end if;
         with gone as (
             delete from {schema}.messages m where m.ctid = any(tids)

@@ -107,7 +107,7 @@ create or replace function {schema}.prune_candidates(
     max_rows integer
 ) returns table (at timestamptz, id bigint)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
