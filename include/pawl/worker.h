@@ -64,7 +64,8 @@ public:
     [[nodiscard]] int metrics_port() const;
     void start();         ///< returns at once
     void poll_forever();  ///< start(), then returns after stop(), interrupt() or a handled signal
-    int poll_once();      ///< claims what is there now, runs it, reports it; returns how many
+    /// Claims what is there now, runs it, reports it; returns how many. Not for a started worker.
+    int poll_once();
     /// Claims no more, waits for the handlers, gives the rest back. Idempotent; legal before
     /// start(). A database that does not answer may hold it up by a few times
     /// ConnectOptions::call_timeout. Duration::max() waits for ever.

@@ -61,6 +61,10 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access
     answer_by_.reset();
     if (call_timeout_) answer_by_ = base::deadline_after(*call_timeout_);
     base::storage_call();
+    if (has_ended()) {
+        broken_ = true;
+        lost(access, false);
+    }
     try {
         if (PQenterPipelineMode(connection_.get()) != 1) throw std::exception();
         send(calls, to_prepare);
@@ -80,9 +84,18 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access
             broken_ = true;
             lost(access, false);
         }
+        if (is_read_only(answers.refusal))
+            broken_ = true;  // the next may reach a server that writes
         throw Refused(std::move(answers.refusal));
     }
     return std::move(answers.rows);
+}
+
+// Whether the server has gone while nothing was asked: then nothing is sent, and nothing in doubt.
+bool Connection::has_ended() {
+    pollfd waiting{PQsocket(connection_.get()), POLLIN, 0};
+    if (poll(&waiting, 1, 0) <= 0) return false;
+    return PQconsumeInput(connection_.get()) != 1 || PQstatus(connection_.get()) != CONNECTION_OK;
 }
 
 void Connection::send(std::span<const Call> calls, std::vector<Prepared*>& to_prepare) {

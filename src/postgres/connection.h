@@ -79,6 +79,7 @@ private:
         ServerError refusal;
     };
 
+    [[nodiscard]] bool has_ended();
     void send(std::span<const Call> calls, std::vector<Prepared*>& to_prepare);
     void flush();
     [[nodiscard]] int time_left() const;  // in milliseconds; -1: no limit

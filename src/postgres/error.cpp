@@ -54,6 +54,14 @@ bool is_conflict(const ServerError& error) {
     return error.sqlstate == "40001" || error.sqlstate == "40P01";
 }
 
+bool is_cancelled(const ServerError& error) {
+    return error.sqlstate == "57014";
+}
+
+bool is_read_only(const ServerError& error) {
+    return error.sqlstate == "25006";
+}
+
 bool is_session_end(const ServerError& error) {
     return error.sqlstate == "57P01" || error.sqlstate == "57P02" || error.sqlstate == "57P03" ||
            error.sqlstate == "57P05" || error.sqlstate.starts_with("08");
@@ -86,7 +94,8 @@ Error to_error(const ServerError& error, std::string_view schema) {
             "PostgreSQL refused '{}': {} [{}]", error.statement, error.message, error.sqlstate
         )
     );
-    if (is_conflict(error) || error.sqlstate.starts_with("53") || error.sqlstate == "55P03")
+    if (is_conflict(error) || is_read_only(error) || error.sqlstate.starts_with("53") ||
+        error.sqlstate == "55P03")
         mapped.mark_retryable();
     return mapped;
 }

@@ -22,6 +22,9 @@ struct ServerError {
 [[nodiscard]] bool is_stale_plan(const ServerError& error);
 // Serialization failures and deadlocks: the same batch may succeed at once.
 [[nodiscard]] bool is_conflict(const ServerError& error);
+// By a statement_timeout, or by somebody.
+[[nodiscard]] bool is_cancelled(const ServerError& error);
+[[nodiscard]] bool is_read_only(const ServerError& error);
 // The server ends this session (shutdown, crash of another backend, administrator).
 [[nodiscard]] bool is_session_end(const ServerError& error);
 

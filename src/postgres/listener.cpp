@@ -49,25 +49,24 @@ Listener::~Listener() {
 }
 
 void Listener::work(const std::stop_token& stop) {
-    Duration pause = 100ms;
     while (!stop.stop_requested()) {
         try {
             listen(stop);
-            pause = 100ms;
         } catch (const std::exception& error) {
             log_.info(
                 fmt::format("wake-ups are interrupted, workers poll meanwhile: {}", error.what())
             );
         }
         pollfd waiting{wake_fd_, POLLIN, 0};
-        if (!stop.stop_requested()) poll(&waiting, 1, static_cast<int>(pause.count()));
-        pause = std::min<Duration>(pause * 2, 5s);
+        if (!stop.stop_requested()) poll(&waiting, 1, static_cast<int>(pause_.count()));
+        pause_ = std::min<Duration>(pause_ * 2, 5s);
     }
 }
 
 void Listener::listen(const std::stop_token& stop) {
     const auto connection = Connection::open(target_, connect_timeout_);
     connection->run_script(connection->expand(sql::listen.text), sql::listen.name);
+    pause_ = first_pause;
     hub_.notify_all();
     signals_.notify_all();
     while (!stop.stop_requested()) {

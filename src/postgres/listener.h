@@ -37,6 +37,8 @@ private:
     base::RunSignals& signals_;
     base::Log log_;
     int wake_fd_;  // ends the poll when a stop is requested
+    static constexpr Duration first_pause{100};
+    Duration pause_ = first_pause;  // before the next try to connect
     std::jthread thread_;
 };
 

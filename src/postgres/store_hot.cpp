@@ -1,5 +1,6 @@
 // The hot path: claim, commit, heartbeat.
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "generated/postgres_sql.h"
 #include "model/names.h"
@@ -183,7 +184,9 @@ void PostgresStore::commit_range(
             return;
         } catch (const Refused& refused) {
             if (is_conflict(refused.error) && conflicts < max_conflicts) continue;
-            const Error error = to_error(refused.error, target_.schema);
+            Error error = to_error(refused.error, target_.schema);
+            // What took too long is tried in smaller parts, and alone again and again.
+            if (is_cancelled(refused.error) && writes.size() == 1) error.mark_retryable();
             if (error.retryable() || error.code() == ErrorCode::not_installed ||
                 error.code() == ErrorCode::pooler_detected)
                 throw error;  // no item's fault
@@ -217,15 +220,28 @@ store::HeartbeatResult PostgresStore::heartbeat(
         Ends none;
         if (!extensions.empty())
             settle(*connection, extensions, Attempt::first, result.outcomes, none);
-        if (!worker) return result;
-        Params params;
-        params.int8(worker.value());
-        const Rows rows = connection->run(sql::heartbeat, params, Access::read);
-        const auto status =
-            rows.empty() ? std::nullopt : model::value_of(model::worker_statuses, rows.text(0, 0));
-        result.status = status.value_or(WorkerStatus::stopped);  // purged: it shall stop
+        if (worker) result.status = beat(*connection, worker, extensions.empty());
         return result;
     });
+}
+
+// That leases were extended counts, whatever holds up the worker's own row: somebody may have it
+// locked.
+std::optional<WorkerStatus> PostgresStore::beat(
+    Connection& connection, WorkerId worker, bool must_answer
+) {
+    Params params;
+    params.int8(worker.value());
+    try {
+        const Rows rows = connection.run(sql::heartbeat, params, Access::read);
+        const auto status =
+            rows.empty() ? std::nullopt : model::value_of(model::worker_statuses, rows.text(0, 0));
+        return status.value_or(WorkerStatus::stopped);  // purged: it shall stop
+    } catch (const std::exception& error) {
+        if (must_answer) throw;
+        log().warning(fmt::format("the leases are extended, the worker is not: {}", error.what()));
+        return std::nullopt;
+    }
 }
 
 }  // namespace pawl::postgres

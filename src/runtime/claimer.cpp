@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 #include "base/deadline.h"
 
@@ -20,11 +21,11 @@ void set_times(Executing& call, std::chrono::steady_clock::time_point asked_at) 
     call.stale_at = asked_at + (first->visible_at - call.claimed_at) / 2;
 }
 
-bool takes(store::Work work, const HandlerSpec& spec) {
-    return (work == store::Work::tasks) == (spec.flow != nullptr);
-}
-
 }  // namespace
+
+bool Claimer::Source::takes(const HandlerSpec& spec) const {
+    return (work == store::Work::tasks) == (spec.flow != nullptr) && batch_size == spec.batch_size;
+}
 
 Claimer::Claimer(
     store::Backend& backend,
@@ -41,26 +42,27 @@ Claimer::Claimer(
       leases_(leases),
       meters_(meters),
       suspects_(executor, committer, leases) {
-    bool messages = false;
     bool runs = false;
+    std::set<int> batch_sizes;  // of messages; a run is alone
     bool tasks = false;
     for (const HandlerSpec& spec : options.handlers) {
         names_.push_back(spec.queue);
-        (spec.flow ? tasks : spec.workflow ? runs : messages) = true;
+        if (spec.workflow) runs = true;
+        if (spec.flow) {
+            tasks = true;
+        } else {
+            batch_sizes.insert(spec.batch_size);
+        }
     }
     handles_workflows_ = runs || tasks;
-    if (messages || runs) add_source(runs ? store::Work::runs : store::Work::messages, worker);
-    if (tasks) add_source(store::Work::tasks, worker);
+    for (const int size : batch_sizes)
+        add_source(runs && size == 1 ? store::Work::runs : store::Work::messages, size, worker);
+    if (tasks) add_source(store::Work::tasks, 1, worker);
 }
 
-void Claimer::add_source(store::Work work, WorkerId worker) {
-    sources_.push_back({work, store::ClaimStream(backend_, worker, options_.lease)});
-    Source& source = sources_.back();
-    source.stream.set_work(work);
-    for (const HandlerSpec& spec : options_.handlers) {
-        if (takes(work, spec))
-            source.largest_batch = std::max(source.largest_batch, spec.batch_size);
-    }
+void Claimer::add_source(store::Work work, int batch_size, WorkerId worker) {
+    sources_.push_back({work, batch_size, store::ClaimStream(backend_, worker, options_.lease)});
+    sources_.back().stream.set_work(work);
 }
 
 Claimer::~Claimer() {
@@ -89,6 +91,10 @@ void Claimer::resume() {
     backend_.wake_hub().notify_all();
 }
 
+void Claimer::distrust() {
+    distrusts_until_ = Clock::now() + options_.lease.value_or(backend_.options().lease);
+}
+
 void Claimer::work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         try {
@@ -99,6 +105,7 @@ void Claimer::work(const std::stop_token& stop) {
             if (paused_ || !more_) wait_for_work(ticket, stop);
             error_pause_ = 20ms;
         } catch (const std::exception& error) {
+            distrust();
             backend_.log().warning(fmt::format("claiming goes on later: {}", error.what()));
             if (meters_ != nullptr) meters_->claim_errors.add();
             pause_after_error(stop);
@@ -127,7 +134,7 @@ void Claimer::refresh_queues() {
         std::vector<QueueId> queues;
         for (const QueueId id : ids) {
             const auto spec = specs_.find(id);
-            if (spec != specs_.end() && takes(source.work, *spec->second)) queues.push_back(id);
+            if (spec != specs_.end() && source.takes(*spec->second)) queues.push_back(id);
         }
         queues_.insert(queues_.end(), queues.begin(), queues.end());
         source.stream.set_queues(std::move(queues));
@@ -165,9 +172,10 @@ std::shared_ptr<const WorkflowInfo> Claimer::workflow_of(QueueId queue, const Ha
     return info = std::make_shared<const WorkflowInfo>(std::move(defaults));
 }
 
-// A subscriber of a prefix answers for all that is below it.
+// A subscriber of a prefix answers for all that is below it. While nobody could tell that he lives,
+// nobody is taken for dead.
 void Claimer::fail_unhandled() {
-    if (options_.prefixes.empty()) return;
+    if (options_.prefixes.empty() || Clock::now() < distrusts_until_.load()) return;
     look_again_ = Clock::now() - unhandled_at_ < look_for_unhandled_every;
     if (look_again_) return;
     for (const RunId run : backend_.fail_unhandled(options_.prefixes))
@@ -181,7 +189,7 @@ void Claimer::fail_unhandled() {
 int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
     int room = executor_.wait_for_room(stop, suspects_.next_look());
     more_ = true;
-    if (room == 0) return 0;
+    if (room == 0 || (paused_ && scan == store::Scan::streaming)) return 0;
     if (suspects_.come_first()) scan = store::Scan::exact;  // looks for due rows first
     refresh_queues();
     fail_unhandled();
@@ -203,8 +211,7 @@ Claimer::Taken Claimer::claim_from(
     Source& source, int room, store::Scan scan, const std::stop_token& stop
 ) {
     if (source.stream.queues().empty()) return {};
-    const int wanted =
-        std::min(room * source.largest_batch, std::max(max_claim, source.largest_batch));
+    const int wanted = std::min(room * source.batch_size, std::max(max_claim, source.batch_size));
     const auto asked_at = Clock::now();
     store::Claim claim = source.stream.next(wanted, scan);
     if (meters_ != nullptr) {

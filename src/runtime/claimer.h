@@ -37,6 +37,8 @@ public:
     void stop();  // idempotent; returns when no claim is under way
     void pause();
     void resume();
+    // The database was away, or this machine slept: others may not have told yet that they live.
+    void distrust();
 
     // One claim for what there is room for; returns how many messages came.
     int claim_once(store::Scan scan, const std::stop_token& stop);
@@ -49,11 +51,13 @@ private:
     using Clock = std::chrono::steady_clock;
     using Specs = std::unordered_map<QueueId, const HandlerSpec*>;
 
-    // What is claimed in one way: a worker's queues and workflows, or its flows.
+    // What is claimed in one way: a worker's queues and workflows, those with batches of one
+    // size, or its flows.
     struct Source {
         store::Work work;
+        int batch_size;
         store::ClaimStream stream;
-        int largest_batch = 1;
+        [[nodiscard]] bool takes(const HandlerSpec& spec) const;
     };
     struct Taken {
         int messages = 0;
@@ -61,7 +65,7 @@ private:
     };
 
     void work(const std::stop_token& stop);
-    void add_source(store::Work work, WorkerId worker);
+    void add_source(store::Work work, int batch_size, WorkerId worker);
     void refresh_queues();
     void refresh_workflows(const Specs& specs);
     [[nodiscard]] bool fits(QueueId queue, const HandlerSpec& spec) const;
@@ -98,6 +102,7 @@ private:
     Duration error_pause_{20};
 
     std::atomic<bool> paused_ = false;
+    std::atomic<Clock::time_point> distrusts_until_{};
     std::mutex lifecycle_;  // start() and stop() come from different threads
     std::jthread thread_;
 };

@@ -16,13 +16,20 @@ namespace {
 constexpr std::size_t lane_count = 2;
 constexpr std::size_t chains = 2;
 constexpr std::size_t max_batch = 2'000;
+constexpr std::size_t max_batch_bytes = 16 << 20;  // but for a single write
 constexpr std::size_t max_pending = 20'000;
 constexpr Duration busy_pause = 2ms;
+constexpr Duration longest_busy_pause = 100ms;
 // What is gathered waits no longer than that, whatever becomes of the thread that gathers it.
 constexpr Duration gather_at_most = 1ms;
 constexpr std::size_t gather_enough = 500;
 thread_local bool on_lane = false;
 thread_local bool gathers = false;
+
+// As many of these are pending as there are leases in hand, and a worker that stops must not wait.
+bool gives_back(const Write& write) {
+    return write.kind == store::WriteKind::release || write.kind == store::WriteKind::hand_back;
+}
 }  // namespace
 
 Committer::Committer(store::Backend& backend, WorkerMeters* meters)
@@ -120,7 +127,7 @@ bool Committer::enqueue(std::span<const Item> items) {
     {
         std::unique_lock lock(mutex_);
         // What a callback submits may not wait: only this thread could make room.
-        if (pending_.size() >= max_pending && !on_lane) {
+        if (pending_.size() >= max_pending && !on_lane && !gives_back(items.front().write())) {
             ++waiting_for_room_;
             settled_.wait(lock, stop_.get_token(), [&] { return pending_.size() < max_pending; });
             --waiting_for_room_;
@@ -128,6 +135,7 @@ bool Committer::enqueue(std::span<const Item> items) {
         if (stop_.stop_requested()) return false;
         first = pending_.empty();
         pending_.insert(pending_.end(), items.begin(), items.end());
+        if (only_busy_left_) pause_.notify_all();
         only_busy_left_ = false;
         if (!gathers || pending_.size() >= gather_enough) due_ = true;
         due = due_;
@@ -165,9 +173,16 @@ std::vector<Committer::Item> Committer::take(const std::stop_token& stop) {
         if (!due_) work_.wait_for(lock, stop, gather_at_most, [&] { return due_; });
         if (stop.stop_requested()) return {};
     } while (pending_.empty());
-    const auto count = static_cast<std::ptrdiff_t>(std::min(pending_.size(), max_batch));
-    std::vector<Item> items(pending_.begin(), pending_.begin() + count);
-    pending_.erase(pending_.begin(), pending_.begin() + count);
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    while (count < std::min(pending_.size(), max_batch)) {
+        bytes += store::bytes_of(pending_[count].write());
+        if (count > 0 && bytes > max_batch_bytes) break;
+        ++count;
+    }
+    const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(count);
+    std::vector<Item> items(pending_.begin(), end);
+    pending_.erase(pending_.begin(), end);
     if (pending_.empty()) due_ = false;
     in_flight_ += items.size();
     return items;
@@ -175,6 +190,7 @@ std::vector<Committer::Item> Committer::take(const std::stop_token& stop) {
 
 void Committer::work(const std::stop_token& stop) {
     on_lane = true;
+    Duration busy = busy_pause;
     while (!stop.stop_requested()) {
         std::vector<Item> items = take(stop);
         if (items.empty()) return;
@@ -189,7 +205,12 @@ void Committer::work(const std::stop_token& stop) {
         }
         if (outcomes.empty()) return give_up(items);  // the database is away
         distribute(std::move(items), std::move(outcomes));
-        if (only_busy_left_) pause(busy_pause, stop);
+        if (!only_busy_left_) {
+            busy = busy_pause;
+            continue;
+        }
+        pause_while_busy(busy, stop);
+        busy = std::min(busy * 2, longest_busy_pause);
     }
 }
 
@@ -279,6 +300,11 @@ void Committer::distribute(std::vector<Item> items, std::vector<WriteOutcome> ou
     if (!busy.empty()) due_ = true;
     pending_.insert(pending_.begin(), busy.begin(), busy.end());
     if (waiting_for_room_ > 0) settled_.notify_all();
+}
+
+void Committer::pause_while_busy(Duration time, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    pause_.wait_for(lock, stop, time, [&] { return !only_busy_left_; });
 }
 
 void Committer::pause(Duration time, const std::stop_token& stop) {

@@ -99,6 +99,9 @@ private:
     );
     static void wake(std::span<Awaited* const> settled);
     void pause(Duration time, const std::stop_token& stop);
+    void pause_while_busy(
+        Duration time, const std::stop_token& stop
+    );  // until something else comes
 
     store::Backend& backend_;
     WorkerMeters* const meters_;  // null: nobody measures

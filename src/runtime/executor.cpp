@@ -24,6 +24,7 @@ namespace {
 constexpr double fetch_ahead_seconds = 0.05;
 constexpr int max_fetch_ahead = 1'000;
 constexpr Duration measure_every = 10ms;
+constexpr Duration forget_after = 100ms;
 constexpr Duration stalled_after = 5ms;
 
 std::size_t few_threads() {
@@ -84,8 +85,9 @@ void Executor::call_threads(std::size_t work) {
     const std::size_t idle = threads_.size() - busy_threads_;
     for (std::size_t i = 0; i < std::min(work, idle); ++i) work_.notify_one();
     // Idle ones may have been called for other work already, and not be awake yet.
-    while (threads_.size() - busy_threads_ < waiting_work() && threads_.size() < first_threads_)
-        add_thread();
+    while (threads_.size() - busy_threads_ < waiting_work() && threads_.size() < first_threads_) {
+        if (!add_thread()) break;
+    }
     look_for_stall();
 }
 
@@ -96,8 +98,19 @@ void Executor::look_for_stall() {
     stalled_.notify_one();
 }
 
-void Executor::add_thread() {
-    threads_.emplace_back([this] { work(); });
+// Where the system gives no more threads (false), those there are do the work.
+bool Executor::add_thread() {
+    try {
+        threads_.emplace_back([this] { work(); });
+        return true;
+    } catch (const std::system_error& error) {
+        if (threads_.empty()) throw;
+        if (!std::exchange(short_of_threads_, true))
+            backend_.log().warning(fmt::format(
+                "{} threads are all that the system gives: {}", threads_.size(), error.what()
+            ));
+        return false;
+    }
 }
 
 std::size_t Executor::waiting_work() const {
@@ -123,7 +136,9 @@ void Executor::add_threads_when_stalled(const std::stop_token& stop) {
         stalled_.wait_for(lock, stop, stalled_after, [] { return false; });
         if (stop.stop_requested() || taken_ != before || busy_threads_ < threads_.size()) continue;
         const std::size_t wanted = std::min(waiting_work(), threads_.size());
-        for (std::size_t i = 0; i < wanted && threads_.size() < concurrency; ++i) add_thread();
+        for (std::size_t i = 0; i < wanted && threads_.size() < concurrency; ++i) {
+            if (!add_thread()) break;
+        }
     }
 }
 
@@ -132,7 +147,9 @@ int Executor::room() {
     if (now - measured_at_ >= measure_every) {
         const std::chrono::duration<double> passed = now - measured_at_;
         const double rate = static_cast<double>(finished_ - finished_before_) / passed.count();
-        calls_per_second_ = (calls_per_second_ + rate) / 2;
+        // What was long ago says nothing: what goes back unstarted must not be fetched again.
+        calls_per_second_ =
+            now - measured_at_ >= forget_after ? rate : (calls_per_second_ + rate) / 2;
         finished_before_ = finished_;
         measured_at_ = now;
     }

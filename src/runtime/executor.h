@@ -64,7 +64,7 @@ private:
     [[nodiscard]] std::size_t waiting_work() const;
     void call_threads(std::size_t work);
     void look_for_stall();
-    void add_thread();
+    bool add_thread();
     void add_threads_when_stalled(const std::stop_token& stop);
     void run(const std::shared_ptr<Executing>& executing);
     std::optional<std::vector<store::Write>> execute(Executing& executing);
@@ -93,6 +93,7 @@ private:
     std::condition_variable work_;         // of the threads; one is woken per call
     std::condition_variable_any changed_;  // of those who wait for room or for the end
     std::condition_variable_any stalled_;
+    bool short_of_threads_ = false;  // that has been told
     bool stall_watch_asleep_ = false;
     bool stopping_ = false;
     int waiting_for_room_ = 0;

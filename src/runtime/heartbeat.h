@@ -18,10 +18,12 @@ public:
     struct Hooks {
         std::function<void()> before;            // each beat
         std::function<void(WorkerStatus)> obey;  // what is stored
+        // None got through, or the machine has slept: others may have missed theirs, too.
+        std::function<void()> missed;
     };
 
     // Beats come at least every `interval`; where a lease is held that would not live to see
-    // three of them, sooner.
+    // three of them, sooner, and so does the next after one that did not get through.
     Heartbeat(
         store::Backend& backend, WorkerId worker, Duration interval, LeaseTable& leases, Hooks hooks
     );
@@ -33,7 +35,12 @@ public:
 
 private:
     void work(const std::stop_token& stop);
-    void beat();
+    void beat(const std::stop_token& stop);
+    void repeat_busy(
+        std::vector<store::Write> extensions,
+        std::vector<store::WriteOutcome> outcomes,
+        const std::stop_token& stop
+    );
     void wait_for_next(const std::stop_token& stop);
 
     store::Backend& backend_;
@@ -45,6 +52,7 @@ private:
     std::condition_variable_any changed_;
     bool wanted_ = false;
     bool sooner_ = false;  // there is a shorter lease than before
+    bool failed_ = false;  // the last beat
     LeaseTable::Clock::time_point last_ = LeaseTable::Clock::now();
     std::jthread thread_;
     std::jthread expiry_;  // beats may be held up by the database

@@ -20,7 +20,9 @@ void LeaseTable::add(
         for (const Message& message : messages) {
             const auto lease =
                 std::chrono::duration_cast<Duration>(message.visible_at - claimed_at);
-            held_[message.id] = {message.delivery, lease, asked_at + lease, nullptr, false};
+            Held& held = held_[message.id];
+            lose(held, false);  // an earlier delivery, which ended without our knowledge
+            held = {message.delivery, lease, asked_at + lease, nullptr, false};
             if (asked_at + lease < expire_at_) {
                 expire_at_ = asked_at + lease;
                 sooner_.notify_one();
@@ -89,66 +91,51 @@ void LeaseTable::extended(
     std::span<const WriteOutcome> outcomes,
     Clock::time_point asked_at
 ) {
-    Orphans orphans;
-    {
-        const std::lock_guard lock(mutex_);
-        for (std::size_t i = 0; i < extensions.size(); ++i) {
-            const auto at = held_.find(extensions[i].lease.message);
-            if (at == held_.end() || at->second.delivery != extensions[i].lease.delivery) continue;
-            if (outcomes[i].status == WriteStatus::done) {
-                at->second.ends_at = asked_at + extensions[i].delay;
-                if (at->second.executing) at->second.executing->lease_ends_at = at->second.ends_at;
-            }
-            const bool cancelled = outcomes[i].status == WriteStatus::cancelled;
-            if (cancelled || outcomes[i].status == WriteStatus::lease_lost)
-                lose(at->second, cancelled, orphans);
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < extensions.size(); ++i) {
+        const auto at = held_.find(extensions[i].lease.message);
+        if (at == held_.end() || at->second.delivery != extensions[i].lease.delivery) continue;
+        if (outcomes[i].status == WriteStatus::done) {
+            at->second.ends_at = asked_at + extensions[i].delay;
+            if (at->second.executing) at->second.executing->lease_ends_at = at->second.ends_at;
         }
+        const bool cancelled = outcomes[i].status == WriteStatus::cancelled;
+        if (cancelled || outcomes[i].status == WriteStatus::lease_lost) lose(at->second, cancelled);
     }
-    tell(orphans);
 }
 
 // Heartbeats move the ends all the time, so the next one is looked for only when it would be due.
 void LeaseTable::expire_in_time(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-        Orphans orphans;
-        {
-            std::unique_lock lock(mutex_);
-            const auto at = expire_at_;
-            const auto sooner = [&] { return expire_at_ != at; };
-            if (sooner_.wait_until(lock, stop, at, sooner)) continue;
-            orphans = expire(Clock::now());
-        }
-        tell(orphans);
+        const auto at = expire_at_;
+        const auto sooner = [&] { return expire_at_ != at; };
+        if (!sooner_.wait_until(lock, stop, at, sooner)) expire(Clock::now());
     }
 }
 
 // The mutex is held.
-LeaseTable::Orphans LeaseTable::expire(Clock::time_point now) {
-    Orphans orphans;
+void LeaseTable::expire(Clock::time_point now) {
     expire_at_ = now + std::chrono::hours(1);
     for (auto& [id, held] : held_) {
         if (held.ends_at <= now) {
-            lose(held, false, orphans);
+            lose(held, false);
         } else if (!held.lost) {
             expire_at_ = std::min(expire_at_, held.ends_at);
         }
     }
-    return orphans;
 }
 
-void LeaseTable::lose(Held& held, bool cancelled, Orphans& orphans) {
+// The mutex is held.
+void LeaseTable::lose(Held& held, bool cancelled) {
     if (held.lost) return;
     held.lost = true;
     if (!held.executing) return;
     if (cancelled) held.executing->cancelled = true;
     if (--held.executing->leases_left == 0) {
         held.executing->lost = true;
-        orphans.push_back(held.executing);
+        stopper_.stop(held.executing->stop);
     }
-}
-
-void LeaseTable::tell(const Orphans& orphans) {
-    for (const auto& executing : orphans) executing->stop.request_stop();
 }
 
 bool LeaseTable::holds(RunId run) const {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/stopper.h"
 #include "store/batch.h"
 
 namespace pawl::runtime {
@@ -56,13 +57,11 @@ private:
         std::shared_ptr<Executing> executing;
         bool lost = false;
     };
-    // Adds the handler that has nothing left to do; it is told outside of the lock, because its
-    // stop callbacks may ask this table.
-    using Orphans = std::vector<std::shared_ptr<Executing>>;
-    static void lose(Held& held, bool cancelled, Orphans& orphans);
-    static void tell(const Orphans& orphans);
-    [[nodiscard]] Orphans expire(Clock::time_point now);
+    // A handler that has nothing left to do is told.
+    void lose(Held& held, bool cancelled);
+    void expire(Clock::time_point now);
 
+    Stopper stopper_;
     mutable std::mutex mutex_;
     std::unordered_map<MessageId, Held> held_;
     Duration shortest_{0};  // that was told

@@ -1,7 +1,6 @@
 #include "runtime/watchdog.h"
 
 #include <pawl/types.h>
-#include <vector>
 
 namespace pawl::runtime {
 
@@ -38,14 +37,9 @@ void Watchdog::work(const std::stop_token& stop) {
         }
         changed_.wait_for(lock, stop, look_every, [] { return false; });
         const auto now = std::chrono::steady_clock::now();
-        std::vector<std::stop_source> over;
         for (Watched* watched : watched_) {
-            if (auto source = watched->attend(now)) over.push_back(std::move(*source));
+            if (auto source = watched->attend(now)) stopper_.stop(std::move(*source));
         }
-        if (over.empty()) continue;
-        lock.unlock();
-        for (std::stop_source& source : over) source.request_stop();
-        lock.lock();
     }
 }
 

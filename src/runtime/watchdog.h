@@ -10,6 +10,8 @@
 #include <thread>
 #include <unordered_set>
 
+#include "runtime/stopper.h"
+
 namespace pawl::runtime {
 
 // A run or a task that executes. `attend` comes from the watchdog's thread, and returns what is to
@@ -48,6 +50,7 @@ public:
 private:
     void work(const std::stop_token& stop);
 
+    Stopper stopper_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::unordered_set<Watched*> watched_;

@@ -60,7 +60,9 @@ WorkerRuntime::WorkerRuntime(
         beat_interval,
         leases_,
         Heartbeat::Hooks{
-            [this] { hand_back_stale(); }, [this](WorkerStatus stored) { obey(stored); }}
+            [this] { hand_back_stale(); },
+            [this](WorkerStatus stored) { obey(stored); },
+            [this] { claimer_->distrust(); }}
     );
     if (options_.housekeeping) scheduler_ = std::make_unique<Scheduler>(*backend_);
     if (options_.housekeeping && backend_->options().prune_interval > Duration::zero())
@@ -187,6 +189,12 @@ void WorkerRuntime::poll_forever() {
 }
 
 int WorkerRuntime::poll_once() {
+    const std::lock_guard only_one(poll_mutex_);
+    if (started_)
+        throw Error(
+            ErrorCode::invalid_transition,
+            fmt::format("worker '{}' is started and polls by itself", options_.name)
+        );
     transition(WorkerEvent::start_polling);
     if (scheduler_) scheduler_->look();
     const int count = claimer_->claim_once(store::Scan::exact, {});
@@ -275,7 +283,10 @@ void WorkerRuntime::obey(WorkerStatus stored) {
         case WorkerStatus::ready:
             if (started_ && !stopping_) start();  // resumed
             break;
-        case WorkerStatus::polling:
+        case WorkerStatus::polling:  // what paused us was an answer that had come too late
+            if (!started_ || stopping_) break;
+            set_status(stored);
+            claimer_->resume();
             break;
         case WorkerStatus::interrupted:
         case WorkerStatus::suspended:

@@ -67,6 +67,7 @@ private:
     bool signals_ = false;
     std::uint32_t signals_before_ = 0;  // that came before we caught them
     StopReport stop_report_;
+    std::mutex poll_mutex_;
     std::mutex stop_mutex_;
 
     // In the order in which they need each other; destroyed in reverse.

@@ -64,7 +64,7 @@ store::HeartbeatResult SqliteStore::heartbeat(
     try {
         result = write([&](Session& session, Timestamp now) {
             store::HeartbeatResult beat;
-            beat.status = record_heartbeat(session, worker, now);
+            if (worker) beat.status = record_heartbeat(session, worker, now);
             WriteScope scope(session, now, flow_plans_);
             Settler settler(scope);
             for (const store::Write& extension : extensions) {

@@ -26,7 +26,9 @@ struct NewWorker {
 };
 
 struct HeartbeatResult {
-    WorkerStatus status = WorkerStatus::ready;  // as stored: an operator may have changed it
+    // As stored: an operator may have changed it. Nothing where that could not be learned, though
+    // leases were extended, or where no worker was named.
+    std::optional<WorkerStatus> status;
     std::vector<WriteOutcome> outcomes;  // one per lease; busy ones are simply asked again later
 };
 

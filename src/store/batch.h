@@ -161,6 +161,9 @@ struct Write {
     return write;
 }
 
+// Of its texts, about.
+[[nodiscard]] std::size_t bytes_of(const Write& write);
+
 enum class WriteStatus {
     done,
     lease_lost,

@@ -72,37 +72,34 @@ TEST_P(LeaseLengthTest, so_is_the_lease_of_a_workflow_that_was_made_later) {
 
 TEST_P(LeaseLengthTest, what_was_fetched_ahead_goes_back_before_its_lease_ends) {
     freeze();
-    make_queue("batches");
-    const Queue queue = make_queue("singles");
+    const Queue queue = make_queue("work", {.lease = 4s});
+    constexpr int quick = 300;  // handlers that end at once: so the worker fetches ahead
+    const auto all = enqueue_many(queue, 2 * quick);
     std::latch started(1);
     std::latch go(1);
     std::atomic<int> handled = 0;
-    // Room for one batch of ten is room for ten single messages, of which one is executed.
     auto made = worker("w")
-                    .on_batch("batches", 10, [](std::span<const Message>) {})
                     .on_message(
-                        "singles",
+                        "work",
                         [&](const Message&) {
-                            if (++handled > 1) return;
+                            if (++handled != quick) return;
                             started.count_down();
                             go.wait();
                         }
                     )
                     .concurrency(1)
                     .create(store());
-    (void)store().create_queue("singles", {.lease = 4s});
-    const auto all = enqueue_many(queue, 10);
     made.start();
     started.wait();
-    EXPECT_TRUE(eventually([&] { return queue.stats().ready == 9; }));
+    EXPECT_TRUE(eventually([&] { return queue.stats().ready == quick; }));
     EXPECT_EQ(queue.stats().leased, 1) << "the one that is executed";
-    for (std::size_t i = 1; i < all.size(); ++i) {
+    for (std::size_t i = quick; i < all.size(); ++i) {
         EXPECT_EQ(queue.get(all[i])->strikes, 0) << "it was not started";
-        EXPECT_EQ(queue.get(all[i])->delivery, 1);
+        EXPECT_LE(queue.get(all[i])->delivery, 1);
     }
     go.count_down();
-    EXPECT_TRUE(eventually([&] { return queue.stats().archived == 10; }));
-    EXPECT_EQ(handled, 10);
+    EXPECT_TRUE(eventually([&] { return queue.stats().archived == 2 * quick; }));
+    EXPECT_EQ(handled, 2 * quick);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <latch>
 #include <pawl/json.h>
 
+#include "support/database.h"
 #include "support/process.h"
 #include "support/store_test.h"
 
@@ -40,6 +41,8 @@ private:
 
 class RestartTest : public ::testing::Test {
 protected:
+    using Run = pawl::Run;  // hides a function of the test framework
+
     RestartTest() : place_(BackendKind::postgres, cluster_.url()) {
         ConnectOptions options;
         options.log = log_.hook();
@@ -100,6 +103,17 @@ protected:
         for (const RunInfo& run : store_->runs()) EXPECT_EQ(run.output, Json{"3"});
         EXPECT_GE(first, 100);
         made.stop();
+    }
+
+    // As a server that became a standby, or whose disk is full.
+    void set_read_only(bool read_only) const {
+        const auto sql = open_postgres_database(cluster_.url());
+        sql->run("set default_transaction_read_only = off");
+        sql->run(
+            std::string("alter system set default_transaction_read_only = ") +
+            (read_only ? "on" : "off")
+        );
+        sql->run("select pg_reload_conf()");
     }
 
     LogLines log_;
@@ -163,6 +177,39 @@ TEST_F(RestartTest, what_was_enqueued_survives_the_servers_death) {
     cluster_.command("kill");
     cluster_.command("start");
     EXPECT_EQ(queue.stats().ready, 20);
+}
+
+TEST_F(RestartTest, a_step_that_ends_while_the_server_only_reads_is_recorded_later) {
+    store_->create_workflow("job");
+    std::atomic<int> bodies = 0;
+    std::latch begun(1);
+    std::latch go(1);
+    auto made = worker("w")
+                    .handle(
+                        "job",
+                        [&](Context& ctx) {
+                            ctx.step("once", [&] {
+                                if (++bodies == 1) begun.count_down();
+                                go.wait();
+                            });
+                        }
+                    )
+                    .create(*store_);
+    made.start();
+    const Run run = workflow("job").trigger().execute(*store_);
+    begun.wait();
+    set_read_only(true);
+    EXPECT_TRUE(eventually([&] {
+        return open_postgres_database(cluster_.url())->value("show transaction_read_only") == "on";
+    }));
+    go.count_down();
+    EXPECT_TRUE(eventually([&] {
+        return log_.text().find("wait for the database") != std::string::npos;
+    }));
+    set_read_only(false);
+    EXPECT_TRUE(eventually([&] { return run.status() == RunStatus::success; }));
+    EXPECT_EQ(bodies, 1);
+    made.stop();
 }
 
 }  // namespace

@@ -1,0 +1,127 @@
+// What a worker keeps while the database is away from it, or has its rows locked.
+#include <latch>
+#include <pawl/json.h>
+
+#include "support/gate.h"
+#include "support/workflow_test.h"
+
+namespace pawl::test {
+namespace {
+
+class OutageTest : public WorkflowTest {
+protected:
+    void SetUp() override {
+        WorkflowTest::SetUp();
+        freeze();
+        gate_.emplace(port_of(test_server_url()));
+        far_.emplace(connect(with_port(place().url(), gate_->port()), options()));
+    }
+    void TearDown() override {
+        far_.reset();
+        gate_.reset();
+        WorkflowTest::TearDown();
+    }
+    Gate& gate() { return *gate_; }
+    [[nodiscard]] const Store& far() const { return *far_; }
+
+private:
+    std::optional<Gate> gate_;
+    std::optional<Store> far_;
+};
+INSTANTIATE_TEST_SUITE_P(, OutageTest, ::testing::Values(BackendKind::postgres), backend_name);
+
+TEST_P(OutageTest, who_could_not_tell_that_he_lives_is_not_taken_for_dead) {
+    make_workflow("billing.a");
+    make_workflow("billing.b");
+    std::latch begun(1);
+    std::latch go(1);
+    auto busy = worker("busy")
+                    .handle(
+                        "billing.b",
+                        [&](Context&) {
+                            begun.count_down();
+                            go.wait();
+                        }
+                    )
+                    .concurrency(1)
+                    .create(far());
+    auto prefix =
+        worker("prefix").handle("billing.a", [](Context&) {}).subscribe("billing.").create(far());
+    (void)trigger("billing.b");
+    const RunId waiting = trigger("billing.b");
+    busy.start();
+    begun.wait();
+    prefix.start();
+    gate().refuse_new_connections(true);
+    gate().drop_connections();
+    advance(1h);  // nobody has told anything for so long
+    EXPECT_TRUE(eventually([&] {
+        return log_text().find("claiming goes on later") != std::string::npos;
+    }));
+    gate().refuse_new_connections(false);
+    EXPECT_TRUE(finished(trigger("billing.a"))) << "it looks for unhandled runs before it claims";
+    EXPECT_EQ(status(waiting), RunStatus::queued);
+    go.count_down();
+    prefix.stop();
+    busy.stop();
+}
+
+TEST_P(OutageTest, a_lease_is_extended_as_soon_as_its_row_is_free) {
+    make_workflow();
+    const RunId locked = trigger();
+    const RunId cancelled = trigger();
+    std::latch begun(2);
+    std::latch go(1);
+    auto made = worker("w")
+                    .handle(
+                        "job",
+                        [&](Context&) {
+                            begun.count_down();
+                            go.wait();
+                        }
+                    )
+                    .lease(1h)
+                    .create(store());
+    made.start();
+    begun.wait();
+    const auto before = message_of(locked)->visible_at;
+    advance(1min);
+    const auto sql = database();
+    sql->run("set search_path = " + place().schema());
+    sql->run(
+        "begin; select from messages where message_id = " + std::to_string(locked.value()) +
+        " for update"
+    );
+    open().cancel(cancelled, "not wanted");  // the worker is told, and beats
+    EXPECT_TRUE(eventually([&] {
+        return sql->number(
+                   "select count(*) from workers where heartbeat_at > '" +
+                   sql->value("select started_at from workers") + "'"
+               ) == 1;
+    }));
+    sql->run("commit");
+    EXPECT_TRUE(eventually([&] { return message_of(locked)->visible_at > before; }));
+    go.count_down();
+    made.stop();
+}
+
+TEST_P(OutageTest, nothing_is_in_doubt_on_a_connection_that_ended_before) {
+    const Queue queue = make_queue();
+    const Queue behind = far().queue("work");
+    behind.enqueue(Json{"1"});
+    const auto sql = database();
+    const auto sessions = [&] {
+        return sql->number(
+            "select count(*) from pg_stat_activity where query like '%" + place().schema() +
+            "%enqueue_batch%' and pid <> pg_backend_pid()"
+        );
+    };
+    EXPECT_EQ(sessions(), 1);
+    gate().drop_connections();
+    EXPECT_TRUE(eventually([&] { return sessions() == 0; }));
+    EXPECT_NO_THROW(behind.enqueue(Json{"2"}));
+    EXPECT_EQ(queue.stats().ready, 2);
+}
+
+}  // namespace
+}  // namespace pawl::test
