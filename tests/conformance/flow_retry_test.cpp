@@ -336,7 +336,7 @@ TEST_P(FlowRetryTest, no_events_are_kept_where_audit_is_off) {
 TEST_P(FlowRetryTest, any_error_text_can_be_kept) {
     flow("flow").step("a").create(store());
     const RunId run = start_flow();
-    const std::string awkward("quote\" back\\slash \xff zero\0 \n", 29);
+    const std::string awkward("quote\" back\\slash \xff zero\0 \n", 27);
     EXPECT_EQ(fail(poll_step("a"), awkward), TaskOutcome::done);
     EXPECT_TRUE(contains(task(run, "a").error, "quote\" back\\slash"));
     EXPECT_TRUE(contains(event_data(run, "task_retry"), R"(quote\" back\\slash)"));
