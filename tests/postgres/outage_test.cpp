@@ -2,31 +2,17 @@
 #include <latch>
 #include <pawl/json.h>
 
-#include "support/gate.h"
-#include "support/workflow_test.h"
+#include "support/far_store_test.h"
 
 namespace pawl::test {
 namespace {
 
-class OutageTest : public WorkflowTest {
+class OutageTest : public FarStoreTest {
 protected:
     void SetUp() override {
-        WorkflowTest::SetUp();
+        FarStoreTest::SetUp();
         freeze();
-        gate_.emplace(port_of(test_server_url()));
-        far_.emplace(connect(with_port(place().url(), gate_->port()), options()));
     }
-    void TearDown() override {
-        far_.reset();
-        gate_.reset();
-        WorkflowTest::TearDown();
-    }
-    Gate& gate() { return *gate_; }
-    [[nodiscard]] const Store& far() const { return *far_; }
-
-private:
-    std::optional<Gate> gate_;
-    std::optional<Store> far_;
 };
 INSTANTIATE_TEST_SUITE_P(, OutageTest, ::testing::Values(BackendKind::postgres), backend_name);
 

@@ -4,31 +4,17 @@
 #include <set>
 #include <thread>
 
-#include "support/gate.h"
-#include "support/workflow_test.h"
+#include "support/far_store_test.h"
 
 namespace pawl::test {
 namespace {
 
-class RunGateTest : public WorkflowTest {
+class RunGateTest : public FarStoreTest {
 protected:
     void SetUp() override {
-        WorkflowTest::SetUp();
+        FarStoreTest::SetUp();
         make_workflow();
-        gate_.emplace(port_of(test_server_url()));
-        far_.emplace(connect(with_port(place().url(), gate_->port()), options()));
     }
-    void TearDown() override {
-        far_.reset();
-        gate_.reset();
-        WorkflowTest::TearDown();
-    }
-    Gate& gate() { return *gate_; }
-    [[nodiscard]] const Store& far() const { return *far_; }
-
-private:
-    std::optional<Gate> gate_;
-    std::optional<Store> far_;
 };
 INSTANTIATE_TEST_SUITE_P(, RunGateTest, ::testing::Values(BackendKind::postgres), backend_name);
 

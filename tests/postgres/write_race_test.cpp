@@ -1,39 +1,25 @@
 // Writes that meet another transaction half way: each statement of a function sees what has been
 // committed since the one before, and locks are let go between them.
-#include <fmt/format.h>
 #include <functional>
-#include <future>
 #include <gmock/gmock.h>
 
-#include "support/store_test.h"
+#include "support/race_test.h"
 
 namespace pawl::test {
 namespace {
 
-class WriteRaceTest : public StoreTest {
+class WriteRaceTest : public RaceTest {
 protected:
     void SetUp() override {
-        StoreTest::SetUp();
-        freeze();
-        sql_ = session();
-        sql_->run("select create_workflow('parent'); select create_workflow('child')");
+        RaceTest::SetUp();
+        sql().run("select create_workflow('parent'); select create_workflow('child')");
     }
-    // Where something waits for a lock that nobody lets go, the test fails.
-    [[nodiscard]] std::unique_ptr<Database> session() const {
-        auto made = database();
-        made->run("set search_path = " + place().schema() + "; set lock_timeout = '30s'");
-        return made;
-    }
-    [[nodiscard]] Database& sql() const { return *sql_; }
     // A run of the workflow that is in hand, at its first delivery.
-    [[nodiscard]] std::string start(const std::string& workflow) const {
-        sql_->run(fmt::format("select trigger_batch(array['{}'], array['1'])", workflow));
-        return sql_->value(fmt::format(
+    [[nodiscard]] std::string in_hand(const std::string& workflow) const {
+        (void)trigger(workflow);
+        return sql().value(fmt::format(
             "select max(message_id) from claim_runs(workflow_ids(array['{}']), 1)", workflow
         ));
-    }
-    [[nodiscard]] std::string status(const std::string& run) const {
-        return sql_->value("select status from get_run(" + run + ")");
     }
     // `runs` wait at their step 's' for runs of 'child' with these keys.
     [[nodiscard]] static std::string call(
@@ -65,30 +51,12 @@ protected:
             quoted
         );
     }
-    // What the statement answers, or why it fails, once `meanwhile` has been done; that it waits
-    // until then is seen by a lock of this kind that it asks for.
-    std::string wait_for(
-        const std::string& statement,
-        const std::string& lock_type,
-        const std::function<void()>& meanwhile
-    ) const {
+    // What the statement answers, or why it fails, once `meanwhile` has been done, for which it
+    // waits.
+    std::string wait_for(const std::string& statement, const std::function<void()>& meanwhile)
+        const {
         const auto other = session();
-        const std::string pid = other->value("select pg_backend_pid()");
-        auto answer = std::async(std::launch::async, [&] {
-            try {
-                return other->value(statement);
-            } catch (const std::exception& error) {
-                return std::string(error.what());
-            }
-        });
-        EXPECT_TRUE(eventually([&] {
-            return sql_->number(fmt::format(
-                       "select count(*) from pg_locks where pid = {} and not granted and locktype "
-                       "= '{}'",
-                       pid,
-                       lock_type
-                   )) == 1;
-        }));
+        auto answer = waits(*other, statement);
         meanwhile();
         return answer.get();
     }
@@ -102,20 +70,17 @@ protected:
             code
         ));
     }
-
-private:
-    std::unique_ptr<Database> sql_;
 };
 INSTANTIATE_TEST_SUITE_P(, WriteRaceTest, ::testing::Values(BackendKind::postgres), backend_name);
 
 TEST_P(WriteRaceTest, a_run_that_was_locked_while_its_child_would_be_made_does_not_wait) {
-    const std::string locked = start("parent");
-    const std::string other = start("parent");
+    const std::string locked = in_hand("parent");
+    const std::string other = in_hand("parent");
     const auto heartbeat = session();
     heartbeat->run("begin; select extend(array[" + locked + "], array[1], array[30000])");
     const auto holder = session();
     holder->run("begin; select pg_advisory_xact_lock(queue_lock_key(queue_id('child')))");
-    const auto outcomes = wait_for(call({locked, other}, {"a", "b"}), "advisory", [&] {
+    const auto outcomes = wait_for(call({locked, other}, {"a", "b"}), [&] {
         heartbeat->run("commit");
         holder->run("commit");
     });
@@ -133,13 +98,12 @@ TEST_P(WriteRaceTest, a_run_that_ends_while_it_is_called_tells_its_caller) {
         "array['shared'])"
     );
     sql().run("select claim_runs(workflow_ids(array['child']), 1)");
-    const std::string parent = start("parent");
+    const std::string parent = in_hand("parent");
     const auto caller = session();
     caller->run("begin");
     EXPECT_EQ(caller->value(call({parent}, {"shared"})), "{done}");
     const auto outcomes = wait_for(
         "select outcomes from finish_runs(array[" + child + "], array[1], array['7'])",
-        "transactionid",
         [&] { caller->run("commit"); }
     );
     EXPECT_EQ(outcomes, "{done}");
@@ -149,8 +113,8 @@ TEST_P(WriteRaceTest, a_run_that_ends_while_it_is_called_tells_its_caller) {
 }
 
 TEST_P(WriteRaceTest, a_run_is_called_once) {
-    const std::string first = start("parent");
-    const std::string second = start("parent");
+    const std::string first = in_hand("parent");
+    const std::string second = in_hand("parent");
     EXPECT_EQ(sql().value(call({first}, {"shared"})), "{done}");
     sql().run("begin");
     fails_with("PW003", sql(), "from (" + call({second}, {"shared"}) + ") c");
@@ -162,9 +126,8 @@ TEST_P(WriteRaceTest, a_message_goes_to_the_queue_that_was_made_again_meanwhile)
     sql().run("select create_queue('q')");
     const auto other = session();
     other->run("begin; select delete_queue('q'); select create_queue('q')");
-    const auto id = wait_for("select coalesce(enqueue('q', '1'), 0)", "advisory", [&] {
-        other->run("commit");
-    });
+    const auto id =
+        wait_for("select coalesce(enqueue('q', '1'), 0)", [&] { other->run("commit"); });
     EXPECT_EQ(sql().value("select message_id from messages where queue_id = queue_id('q')"), id);
 }
 
@@ -182,8 +145,7 @@ TEST_P(WriteRaceTest, a_dead_letter_holds_the_queue_it_goes_to) {
     const auto burier = session();
     burier->run("begin");
     EXPECT_EQ(burier->value(bury), "{done}");
-    const auto refused =
-        wait_for("select delete_queue('d')", "advisory", [&] { burier->run("commit"); });
+    const auto refused = wait_for("select delete_queue('d')", [&] { burier->run("commit"); });
     EXPECT_THAT(refused, ::testing::HasSubstr("holds 1 messages"));
     EXPECT_EQ(
         sql().value("select message_id from messages where queue_id = queue_id('d')"), message

@@ -1,0 +1,227 @@
+-- Locks of runs that wait for runs. They go from the waiting run down to the one it waits for; batches of workers
+-- take all others but their own with `skip locked`. Whoever follows calls does it for 100 levels at most: by its key
+-- a run may wait for itself, which has no end. Where nobody waits for anything each costs one look at an empty table.
+
+-- Those of the runs whose callers, and theirs, could be locked.
+create or replace function {schema}.lock_callers(run_ids bigint[]) returns bigint[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    kept     bigint[] := run_ids;
+    roots    bigint[] := run_ids;
+    currents bigint[] := run_ids;
+    callers  record;
+begin
+    for level in 1..100 loop
+        select array_agg(u.root) as roots, array_agg(c.caller_run_id) as ids,
+               array_agg(c.caller_task is not null) as tasks
+        into callers
+        from unnest(roots, currents) as u (root, run_id)
+        cross join lateral (
+            select c.caller_run_id, c.caller_task from {schema}.calls c where c.run_id = u.run_id offset 0
+        ) c;
+        exit when callers.ids is null;
+        kept := array(
+            select k from unnest(kept) k
+            except
+            select u.root
+            from unnest(callers.roots, callers.ids, callers.tasks) as u (root, id, is_task)
+            left join lateral (
+                select true as held from {schema}.messages m where m.message_id = u.id for update skip locked
+            ) m on not u.is_task
+            left join lateral (
+                select true as held from {schema}.runs r where r.run_id = u.id for update skip locked
+            ) r on u.is_task
+            where m.held is null and r.held is null
+              and case when u.is_task then exists (select from {schema}.runs r where r.run_id = u.id)
+                       else exists (select from {schema}.messages m where m.message_id = u.id) end
+        );
+        select array_agg(u.root), array_agg(u.id) into roots, currents
+        from unnest(callers.roots, callers.ids, callers.tasks) as u (root, id, is_task) where u.is_task;
+        exit when roots is null;
+    end loop;
+    return kept;
+end
+$$;
+comment on function {schema}.lock_callers is 'Internal: locks those who wait for runs, as far as nobody else has them.';
+
+-- Runs are about to fail, or steps of them to be skipped (fates), and their rows are locked, as are their callers:
+-- locks all that ends with them. Those are runs that they wait for, and runs that wait for them at a task without
+-- an attempt left, with their tasks and what these wait for. Returns the runs of which somebody else has a part.
+create or replace function {schema}.lock_called(fates text[], run_ids bigint[], step_indexes integer[])
+returns bigint[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    blocked bigint[] := '{}';  -- of run_ids, as all roots are
+    busy    bigint[];
+    ends    record;
+    above   record;
+    below   record;
+begin
+    if not exists (select from {schema}.calls) then
+        return blocked;
+    end if;
+    select array_agg(u.run_id) as roots, array_agg(u.run_id) as runs, array_agg(u.fate) as fates,
+           array_agg(u.step_index) as indexes
+    into ends
+    from unnest(fates, run_ids, step_indexes) as u (fate, run_id, step_index)
+    where u.fate = 'fail' or u.fate like 'skip%';
+
+    -- Up: tasks that fail with these runs.
+    above := ends;
+    for level in 1..100 loop
+        select array_agg(u.root) as roots, array_agg(t.run_id) as runs, array_agg(t.step_index) as indexes,
+               array_agg(t.task_index) as tasks, array_agg(t.message_id) as messages, null::text[] as fates
+        into above
+        from unnest(above.roots, above.runs, above.fates) as u (root, run_id, fate)
+        cross join lateral (
+            select t.run_id, t.step_index, t.task_index, t.message_id
+            from {schema}.calls c
+            join {schema}.steps s on s.run_id = c.caller_run_id and s.step_id = c.caller_step
+            join {schema}.tasks t on t.run_id = c.caller_run_id and t.step_index = s.position
+                and t.task_index = c.caller_task
+            where c.run_id = u.run_id and t.status = 'RUNNING'
+            offset 0
+        ) t
+        where u.fate = 'fail';
+        exit when above.runs is null;
+        above.fates := ({schema}.task_fates(
+            above.messages, above.runs, above.runs, above.indexes, above.tasks, null, null)).fates;
+        -- Of two with one caller the first counts; but each may come to be the only one.
+        above.fates := array_replace(array_replace(above.fates, 'cancelled', 'fail'), 'overtaken', 'skip');
+        busy := {schema}.lock_siblings(above.fates, above.runs, above.indexes, false);
+        blocked := blocked || array(
+            select u.root from unnest(above.roots, above.runs) as u (root, run_id) where u.run_id = any(busy)
+        );
+        ends.roots := ends.roots || above.roots;
+        ends.runs := ends.runs || above.runs;
+        ends.fates := ends.fates || above.fates;
+        ends.indexes := ends.indexes || above.indexes;
+    end loop;
+
+    -- Down: what all these wait for is cancelled.
+    for level in 1..100 loop
+        select array_agg(u.root) as roots, array_agg(c.run_id) as runs
+        into below
+        from unnest(ends.roots, ends.runs, ends.fates, ends.indexes) as u (root, run_id, fate, step_index)
+        cross join lateral (
+            select c.run_id from {schema}.calls c
+            where c.caller_run_id = u.run_id
+              and (u.fate = 'fail' or c.caller_step = (
+                      select s.step_id from {schema}.steps s
+                      where s.run_id = u.run_id and s.position = u.step_index))
+            offset 0
+        ) c
+        where u.fate = 'fail' or u.fate like 'skip%';
+        exit when below.runs is null;
+        blocked := blocked || array(
+            select u.root
+            from unnest(below.roots, below.runs) as u (root, id)
+            left join lateral (
+                select true as held from {schema}.messages m where m.message_id = u.id for update skip locked
+            ) m on true
+            left join lateral (
+                select true as held from {schema}.runs r
+                where r.run_id = u.id and r.remaining_steps is not null for update skip locked
+            ) r on m.held is null
+            where m.held is null and r.held is null and exists (
+                select from {schema}.runs r where r.run_id = u.id and r.completed_at is null offset 0
+            )
+        );
+        ends.roots := below.roots;
+        ends.runs := below.runs;
+        ends.fates := array_fill('fail'::text, array[cardinality(below.runs)]);
+        ends.indexes := null;
+        busy := {schema}.lock_siblings(ends.fates, ends.runs, null, false);
+        blocked := blocked || array(
+            select u.root from unnest(ends.roots, ends.runs) as u (root, run_id) where u.run_id = any(busy)
+        );
+    end loop;
+    return blocked;
+end
+$$;
+comment on function {schema}.lock_called is 'Internal: locks the runs that end because others do, as far as nobody else has them.';
+
+-- Of runs that are to be failed, with their own rows locked already: those for which that can be done now. Of
+-- the others somebody has a caller locked, maybe on his way down to them, or something else that ends with them.
+create or replace function {schema}.free_to_end(run_ids bigint[]) returns bigint[]
+language plpgsql
+as $$
+declare
+    free    bigint[];
+    blocked bigint[];
+begin
+    if cardinality(run_ids) = 0 or not exists (select from {schema}.calls) then
+        return run_ids;
+    end if;
+    free := {schema}.lock_callers(run_ids);
+    blocked := {schema}.lock_called(array_fill('fail'::text, array[coalesce(cardinality(free), 0)]), free, null);
+    return array(select u from unnest(free) u where u <> all(blocked));
+end
+$$;
+comment on function {schema}.free_to_end is 'Internal: those of the runs that can be failed, with all that this brings with it.';
+
+-- For finish_runs(): a null instead of the tid of a run whose caller is locked, or, where it fails (errors),
+-- something that ends with it.
+drop function if exists {schema}.unless_caller_busy(bigint[], tid[]);  -- it has a new parameter
+create or replace function {schema}.unless_caller_busy(
+    run_ids bigint[], tids tid[], errors text[] default null
+) returns tid[]
+language plpgsql
+as $$
+declare
+    kept    bigint[] := {schema}.lock_callers(run_ids);
+    blocked bigint[] := '{}';
+begin
+    if cardinality(array_remove(errors, null)) > 0 then
+        blocked := {schema}.lock_called(
+            array(select case when u.error is not null and u.tid is not null and u.run_id = any(kept)
+                              then 'fail' else '' end
+                  from unnest(run_ids, tids, errors) with ordinality as u (run_id, tid, error, place)
+                  order by u.place),
+            run_ids, null);
+    end if;
+    return array(
+        select case when u.run_id = any(kept) and u.run_id <> all(blocked) then u.tid end
+        from unnest(run_ids, tids) with ordinality as u (run_id, tid, place) order by u.place
+    );
+end
+$$;
+comment on function {schema}.unless_caller_busy is 'Internal: leaves out runs whose callers somebody has locked.';
+
+-- By hand: waits for the locks of all that wait for the run, from the top down.
+create or replace function {schema}.wait_for_callers(run_id bigint) returns void
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+    caller record;
+begin
+    if not exists (select from {schema}.calls) then
+        return;
+    end if;
+    for caller in
+        with recursive chain (id, is_task, depth) as (
+            select c.caller_run_id, c.caller_task is not null, 1
+            from {schema}.calls c where c.run_id = wait_for_callers.run_id
+            union all
+            select c.caller_run_id, c.caller_task is not null, h.depth + 1
+            from chain h join {schema}.calls c on c.run_id = h.id where h.is_task and h.depth < 100
+        )
+        select h.id, h.is_task from chain h order by h.depth desc
+    loop
+        if caller.is_task then
+            perform from {schema}.runs r where r.run_id = caller.id for update;
+        else
+            perform from {schema}.messages m where m.message_id = caller.id for update;
+        end if;
+    end loop;
+end
+$$;
+comment on function {schema}.wait_for_callers is 'Internal: locks those who wait for a run.';
