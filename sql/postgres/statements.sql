@@ -36,11 +36,17 @@ select {schema}.extend(@message_ids::bigint[], @deliveries::integer[], @leases_m
 -- name: record_steps(run_ids, deliveries, repeated, step_ids, positions, statuses, attempts, inputs, outputs, errors, wake_ats, elapsed_us)
 select {schema}.record_steps(@run_ids::bigint[], @deliveries::integer[], @step_ids::text[], @positions::integer[], @statuses::text[], @attempts::integer[], @inputs::text[], @outputs::text[], @errors::text[], @wake_ats::timestamptz[], @elapsed_us::bigint[], @repeated::boolean)
 
+-- name: record_step(run_id, delivery, repeated, step_id, step_position, status, attempt, input, output, error, wake_at, elapsed_us)
+select array[{schema}.record_step(@run_id::bigint, @delivery::integer, @step_id::text, @step_position::integer, @status::text, @attempt::integer, @input::text, @output::text, @error::text, @wake_at::timestamptz, @elapsed_us::bigint, @repeated::boolean)]
+
 -- name: suspend_runs(run_ids, deliveries, repeated, statuses, delays_ms, untils, attempts, reasons, event_kinds, event_data, step_ids, positions, step_statuses, step_attempts, inputs, errors, pause_messages, pause_conditions, wake_ats, wake_after_delays, elapsed_us)
 select {schema}.suspend_runs(@run_ids::bigint[], @deliveries::integer[], @statuses::text[], @delays_ms::bigint[], @untils::timestamptz[], @attempts::integer[], @reasons::text[], @step_ids::text[], @positions::integer[], @step_statuses::text[], @step_attempts::integer[], @inputs::text[], @errors::text[], @pause_messages::text[], @pause_conditions::text[], @wake_ats::timestamptz[], @wake_after_delays::boolean[], @elapsed_us::bigint[], @event_kinds::text[], @event_data::text[], @repeated::boolean)
 
 -- name: finish_runs(run_ids, deliveries, repeated, outputs, errors, event_kinds, event_data, wake)
 select outcomes, awaited from {schema}.finish_runs(@run_ids::bigint[], @deliveries::integer[], @outputs::text[], @errors::text[], @event_kinds::text[], @event_data::text[], @repeated::boolean, @wake::boolean)
+
+-- name: finish_run(run_id, delivery, repeated, output, wake)
+select array[f.outcome], array_remove(array[f.awaited], null) from {schema}.finish_run(@run_id::bigint, @delivery::integer, @output::text, @repeated::boolean, @wake::boolean) f
 
 -- name: heartbeat(worker_id)
 select {schema}.heartbeat(@worker_id::bigint)
@@ -106,11 +112,14 @@ select {schema}.fail_unhandled(@prefixes::text[])
 -- name: trigger_batch(workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts, parent_run_ids, tag_places, tags, wake)
 select run_ids, created, workflow_ids from {schema}.trigger_batch(@workflows::text[], @inputs::text[], @priorities::integer[], @delays_ms::bigint[], @ats::timestamptz[], @idempotency_keys::text[], @max_attempts::integer[], @parent_run_ids::bigint[], @tag_places::integer[], @tags::text[], @wake::boolean)
 
+-- name: trigger_one(workflow, input, priority, max_attempts, parent_run_id, wake)
+select array[t.run_id], array[t.created], array[t.workflow_id] from {schema}.trigger_one(@workflow::text, @input::text, @priority::integer, @max_attempts::integer, @parent_run_id::bigint, @wake::boolean) t
+
 -- name: get_run(run_id)
 select * from {schema}.get_run(@run_id::bigint)
 
 -- name: find_end(run_id)
-select i.status, i.deleted_at is not null, i.output from {schema}.run_info i where i.run_id = @run_id::bigint
+select e.status, e.deleted_at is not null, e.output from {schema}.run_ends e where e.run_id = @run_id::bigint
 
 -- name: list_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows)
 select * from {schema}.list_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @before_run::bigint, @max_rows::integer)

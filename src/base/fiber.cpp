@@ -42,19 +42,20 @@ thread_local Fiber* current_fiber = nullptr;
 }  // namespace
 
 FiberStacks::~FiberStacks() {
-    for (void* stack : free_) munmap(stack, stack_bytes);
+    for (const auto& stack : free_) munmap(stack->memory, stack_bytes);
 }
 
-void* FiberStacks::take() {
+std::unique_ptr<FiberStack> FiberStacks::take() {
     {
         const std::lock_guard lock(mutex_);
         if (!free_.empty()) {
-            void* stack = free_.back();
+            auto stack = std::move(free_.back());
             free_.pop_back();
             return stack;
         }
     }
-    void* stack = mmap(
+    auto stack = std::make_unique<FiberStack>();
+    stack->memory = mmap(
         nullptr,
         stack_bytes,
         PROT_READ | PROT_WRITE,
@@ -62,14 +63,14 @@ void* FiberStacks::take() {
         -1,
         0
     );
-    if (stack == MAP_FAILED) throw std::bad_alloc();
-    mprotect(stack, guard_bytes, PROT_NONE);
+    if (stack->memory == MAP_FAILED) throw std::bad_alloc();
+    mprotect(stack->memory, guard_bytes, PROT_NONE);
     return stack;
 }
 
-void FiberStacks::give_back(void* stack) {
+void FiberStacks::give_back(std::unique_ptr<FiberStack> stack) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(stack);
+    free_.push_back(std::move(stack));
 }
 
 bool Fiber::supported() {
@@ -81,40 +82,45 @@ bool Fiber::supported() {
 }
 
 Fiber::Fiber(FiberStacks& stacks, std::function<void()> body)
-    : stacks_(stacks), body_(std::move(body)), stack_(stacks.take()) {}
-
-Fiber::~Fiber() {
-    stacks_.give_back(stack_);
+    : stacks_(stacks), body_(std::move(body)), stack_(stacks.take()) {
+    stack_->fiber = this;
 }
 
-// The first change of stacks needs a context. The others are jumps: swapcontext() would ask the
-// kernel for the signal mask each time.
-void Fiber::start() {
+Fiber::~Fiber() {
+    stacks_.give_back(std::move(stack_));
+}
+
+// The first change to a stack needs a context. The others are jumps: both making a context and
+// swapcontext() ask the kernel for the signal mask.
+void Fiber::start(FiberStack& stack) {
     ucontext_t context;
     getcontext(&context);
-    context.uc_stack.ss_sp = stack_;
-    context.uc_stack.ss_size = usable_bytes(stack_);
+    context.uc_stack.ss_sp = stack.memory;
+    context.uc_stack.ss_size = usable_bytes(stack.memory);
     context.uc_link = nullptr;
-    const auto self = reinterpret_cast<std::uintptr_t>(this);
+    const auto place = reinterpret_cast<std::uintptr_t>(&stack);
     makecontext(
         &context,
         reinterpret_cast<void (*)()>(&Fiber::enter),
         2,
-        static_cast<unsigned int>(self >> 32U),
-        static_cast<unsigned int>(self)
+        static_cast<unsigned int>(place >> 32U),
+        static_cast<unsigned int>(place)
     );
-    started_ = true;
+    stack.started = true;
     setcontext(&context);
     std::abort();  // it does not come back
 }
 
+// One fiber after the other, on the same stack.
 void Fiber::enter(unsigned int high, unsigned int low) {
-    auto* self = reinterpret_cast<Fiber*>(
+    FiberStack& stack = *reinterpret_cast<FiberStack*>(
         (static_cast<std::uintptr_t>(high) << 32U) | static_cast<std::uintptr_t>(low)
     );
-    self->body_();
-    self->ended_ = true;
-    _longjmp(self->outside_, 1);
+    while (true) {
+        stack.fiber->body_();
+        stack.fiber->ended_ = true;
+        if (_setjmp(stack.inside) == 0) _longjmp(stack.fiber->outside_, 1);
+    }
 }
 
 Fiber::Exceptions Fiber::swap_exceptions(Exceptions other) {
@@ -126,8 +132,8 @@ Fiber::State Fiber::resume() {
     set_current(this);
     const Exceptions threads = swap_exceptions(exceptions_);
     if (_setjmp(outside_) == 0) {
-        if (!started_) start();
-        _longjmp(inside_, 1);
+        if (!stack_->started) start(*stack_);
+        _longjmp(stack_->inside, 1);
     }
     exceptions_ = swap_exceptions(threads);
     set_current(nullptr);
@@ -144,7 +150,7 @@ Fiber* Fiber::current() {
 void Fiber::park(std::function<void()> afterwards) {
     Fiber* self = get_current();
     self->afterwards_ = std::move(afterwards);
-    if (_setjmp(self->inside_) == 0) _longjmp(self->outside_, 1);
+    if (_setjmp(self->stack_->inside) == 0) _longjmp(self->outside_, 1);
 }
 
 }  // namespace pawl::base

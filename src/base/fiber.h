@@ -3,10 +3,22 @@
 
 #include <csetjmp>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 namespace pawl::base {
+
+class Fiber;
+
+// A stack, with what is on it while no fiber has it: nothing yet, or the place where the last one
+// ended, from which the next one goes on.
+struct FiberStack {
+    void* memory = nullptr;
+    Fiber* fiber = nullptr;  // whose it is
+    bool started = false;
+    std::jmp_buf inside;  // where it goes on
+};
 
 // Stacks of fibers that have ended are used again.
 class FiberStacks {
@@ -15,12 +27,12 @@ public:
     ~FiberStacks();
     FiberStacks(const FiberStacks&) = delete;
     FiberStacks& operator=(const FiberStacks&) = delete;
-    [[nodiscard]] void* take();
-    void give_back(void* stack);
+    [[nodiscard]] std::unique_ptr<FiberStack> take();
+    void give_back(std::unique_ptr<FiberStack> stack);
 
 private:
     std::mutex mutex_;
-    std::vector<void*> free_;
+    std::vector<std::unique_ptr<FiberStack>> free_;
 };
 
 class Fiber {
@@ -50,17 +62,15 @@ private:
         unsigned int uncaught = 0;
     };
     static void enter(unsigned int high, unsigned int low);
-    [[noreturn]] void start();
+    [[noreturn]] static void start(FiberStack& stack);
     static Exceptions swap_exceptions(Exceptions other);
 
     FiberStacks& stacks_;
     std::function<void()> body_;
     std::function<void()> afterwards_;
-    void* stack_;
-    std::jmp_buf inside_;   // where it goes on
+    std::unique_ptr<FiberStack> stack_;
     std::jmp_buf outside_;  // where the thread goes on that has resumed it
     Exceptions exceptions_;
-    bool started_ = false;
     bool ended_ = false;
 };
 

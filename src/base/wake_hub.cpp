@@ -10,19 +10,22 @@ WakeHub::Ticket WakeHub::ticket() {
 }
 
 void WakeHub::notify(QueueId queue) {
-    {
-        const std::lock_guard lock(mutex_);
-        by_queue_[queue] = ++last_;
-    }
-    changed_.notify_all();
+    const std::lock_guard lock(mutex_);
+    by_queue_[queue] = ++last_;
+    wake_concerned();
 }
 
 void WakeHub::notify_all() {
-    {
-        const std::lock_guard lock(mutex_);
-        all_ = ++last_;
+    const std::lock_guard lock(mutex_);
+    all_ = ++last_;
+    wake_concerned();
+}
+
+// The mutex is held.
+void WakeHub::wake_concerned() {
+    for (Waiter& waiter : waiters_) {
+        if (woken(waiter.ticket, waiter.queues)) waiter.woken.notify_one();
     }
-    changed_.notify_all();
 }
 
 bool WakeHub::woken(Ticket ticket, std::span<const QueueId> queues) const {
@@ -42,7 +45,14 @@ bool WakeHub::wait(
     const std::stop_token& stop
 ) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, stop, deadline, [&] { return woken(ticket, queues); });
+    if (woken(ticket, queues)) return true;
+    const auto self = waiters_.emplace(waiters_.end());
+    self->ticket = ticket;
+    self->queues = queues;
+    const bool result =
+        self->woken.wait_until(lock, stop, deadline, [&] { return woken(ticket, queues); });
+    waiters_.erase(self);
+    return result;
 }
 
 }  // namespace pawl::base

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <list>
 #include <mutex>
 #include <pawl/types.h>
 #include <span>
@@ -38,10 +39,16 @@ public:
     );
 
 private:
+    struct Waiter {
+        Ticket ticket;
+        std::span<const QueueId> queues;
+        std::condition_variable_any woken;
+    };
     [[nodiscard]] bool woken(Ticket ticket, std::span<const QueueId> queues) const;
+    void wake_concerned();
 
     std::mutex mutex_;
-    std::condition_variable_any changed_;
+    std::list<Waiter> waiters_;  // each with a thread of its own: a message of one wakes no other
     Ticket last_ = 0;
     Ticket all_ = 0;
     std::unordered_map<QueueId, Ticket> by_queue_;

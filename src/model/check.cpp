@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <pawl/error.h>
 
+#include "model/plain_json.h"
+
 namespace pawl::model {
 
 namespace {
@@ -112,6 +114,7 @@ void check_schema_name(std::string_view name) {
 }
 
 void check_json(std::string_view text) {
+    if (is_plain_json(text)) return;
     if (text.find('\0') != std::string_view::npos)
         refuse(ErrorCode::invalid_payload, "not valid JSON: it holds a zero byte");
     JsonChecker checker;

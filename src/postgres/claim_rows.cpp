@@ -109,15 +109,22 @@ store::ClaimedTask read_task(const Rows& rows, int row) {
     return task;
 }
 
-// By priority, then arrival.
-std::vector<int> order_of(const Rows& rows, int count) {
-    std::vector<int> order(static_cast<std::size_t>(count));
-    for (int row = 0; row < count; ++row) order[static_cast<std::size_t>(row)] = row;
-    std::ranges::sort(order, [&](int a, int b) {
-        const int left = rows.int4(a, col_priority);
-        const int right = rows.int4(b, col_priority);
-        return left != right ? left > right : rows.int8(a, col_message) < rows.int8(b, col_message);
-    });
+struct Place {
+    int priority;
+    std::int64_t message;
+    int row;
+};
+
+// By priority, then arrival. Mostly they come so.
+std::vector<Place> order_of(const Rows& rows, int count) {
+    std::vector<Place> order;
+    order.reserve(static_cast<std::size_t>(count));
+    for (int row = 0; row < count; ++row)
+        order.push_back({rows.int4(row, col_priority), rows.int8(row, col_message), row});
+    const auto before = [](const Place& a, const Place& b) {
+        return a.priority != b.priority ? a.priority > b.priority : a.message < b.message;
+    };
+    if (!std::ranges::is_sorted(order, before)) std::ranges::sort(order, before);
     return order;
 }
 
@@ -130,7 +137,7 @@ ReadClaim read_claim(const Rows& rows, const store::ClaimRequest& request) {
     const auto order = order_of(rows, tail);
     claim.messages.reserve(order.size());
     claim.queues.reserve(order.size());
-    for (const int row : order) {
+    for (const auto& [priority, id, row] : order) {
         claim.messages.push_back(read_message(rows, row, request.worker));
         claim.queues.emplace_back(rows.int8(row, col_queue));
         if (request.work == store::Work::runs) claim.runs.push_back(read_run(rows, row));

@@ -53,6 +53,13 @@ Params lease_params(std::span<const Write> writes, const Places& places, Attempt
     return params;
 }
 
+Params lease_params(const Write& write, Attempt attempt) {
+    Params params;
+    params.int8(write.lease.message.value()).int4(write.lease.delivery);
+    params.boolean(attempt == Attempt::repeated);
+    return params;
+}
+
 void add_events(Params& params, std::span<const Write> writes, const Places& places) {
     const auto kinds = column(writes, places, [](const Write& w) { return unless_empty(w.event); });
     const auto data = column(writes, places, [](const Write& w) {
@@ -103,6 +110,17 @@ Params checkpoint_params(std::span<const Write> writes, const Places& places, At
     params.int8_array(of_steps([](const StepRecord& s) -> std::int64_t {
         return s.elapsed.count();
     }));
+    return params;
+}
+
+Params checkpoint_params(const Write& write, Attempt attempt) {
+    const StepRecord& step = *write.step;
+    Params params = lease_params(write, attempt);
+    params.text(step.id).int4(step.position).text(to_string(step.status)).int4(step.attempt);
+    params.optional(to_text(step.input), &Params::text)
+        .optional(to_text(step.output), &Params::text);
+    params.optional(to_text(step.error), &Params::text).optional(step.wake_at, &Params::time);
+    params.int8(step.elapsed.count());
     return params;
 }
 
@@ -170,6 +188,12 @@ Params finish_params(
     }));
     add_events(params, writes, places);
     params.boolean(wake == Wake::in_transaction);
+    return params;
+}
+
+Params finish_params(const Write& write, Attempt attempt, Wake wake) {
+    Params params = lease_params(write, attempt);
+    params.text(write.output).boolean(wake == Wake::in_transaction);
     return params;
 }
 

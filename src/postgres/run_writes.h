@@ -29,6 +29,7 @@ void order_by_run(std::span<const store::Write> writes, Places& places);
 [[nodiscard]] Params checkpoint_params(
     std::span<const store::Write> writes, const Places& places, store::Attempt attempt
 );
+[[nodiscard]] Params checkpoint_params(const store::Write& write, store::Attempt attempt);
 [[nodiscard]] Params suspend_params(
     std::span<const store::Write> writes, const Places& places, store::Attempt attempt
 );
@@ -39,6 +40,9 @@ void order_by_run(std::span<const store::Write> writes, Places& places);
 [[nodiscard]] Params finish_params(
     std::span<const store::Write> writes, const Places& places, store::Attempt attempt, Wake wake
 );
+[[nodiscard]] Params finish_params(
+    const store::Write& write, store::Attempt attempt, Wake wake
+);  // a success
 
 // The checkpoints that have an event for the outbox with them, and these events.
 [[nodiscard]] Places with_events(std::span<const store::Write> writes);

@@ -9,12 +9,25 @@ namespace pawl::postgres {
 
 namespace {
 
+// What most calls ask for, one run and nothing special, has a function of its own.
+bool is_one(std::span<const NewRun> runs) {
+    return runs.size() == 1 && is_plain(runs.front());
+}
+
+const store::Statement& trigger_statement(std::span<const NewRun> runs) {
+    return is_one(runs) ? sql::trigger_one : sql::trigger_batch;
+}
+
 Params trigger_params(std::span<const NewRun> runs, Wake wake) {
-    std::vector<const NewRun*> all;
-    all.reserve(runs.size());
-    for (const NewRun& run : runs) all.push_back(&run);
     Params params;
-    add_trigger_params(params, all);
+    if (is_one(runs)) {
+        add_plain_trigger_params(params, runs.front());
+    } else {
+        std::vector<const NewRun*> all;
+        all.reserve(runs.size());
+        for (const NewRun& run : runs) all.push_back(&run);
+        add_trigger_params(params, all);
+    }
     params.boolean(wake == Wake::in_transaction);
     return params;
 }
@@ -49,7 +62,7 @@ void require_workflows(UserTransaction& mine, std::span<const NewRun> runs) {
 std::vector<store::Triggered> PostgresStore::trigger(std::span<const NewRun> runs) {
     if (runs.empty()) return {};
     const Wake wake = notifier_.next();
-    const Rows rows = call(sql::trigger_batch, trigger_params(runs, wake), Access::write);
+    const Rows rows = call(trigger_statement(runs), trigger_params(runs, wake), Access::write);
     for (const auto workflow : rows.int8_array(0, 2)) wake_queue(QueueId(workflow), wake);
     return read_triggered(rows);
 }
@@ -60,7 +73,9 @@ std::vector<store::Triggered> PostgresStore::trigger_in(
     UserTransaction mine(transaction, target_.schema);
     if (runs.empty()) return {};
     require_workflows(mine, runs);
-    return read_triggered(mine.run(sql::trigger_batch, trigger_params(runs, Wake::in_transaction)));
+    return read_triggered(
+        mine.run(trigger_statement(runs), trigger_params(runs, Wake::in_transaction))
+    );
 }
 
 }  // namespace pawl::postgres

@@ -57,4 +57,15 @@ void add_trigger_params(Params& params, std::span<const NewRun* const> runs) {
     params.int4_array(tags.places).text_array(tags.tags);
 }
 
+bool is_plain(const NewRun& run) {
+    return run.options.delay == Duration::zero() && !run.options.at &&
+           !run.options.idempotency_key && run.options.tags.empty();
+}
+
+void add_plain_trigger_params(Params& params, const NewRun& run) {
+    params.text(run.workflow).text(run.input.text).int4(run.options.priority);
+    params.optional(run.options.max_attempts, &Params::int4)
+        .optional(parent_of(run), &Params::int8);
+}
+
 }  // namespace pawl::postgres

@@ -12,4 +12,8 @@ namespace pawl::postgres {
 // parent_run_ids; and beside them the tags, each with the place of its run, counted from 1.
 void add_trigger_params(Params& params, std::span<const NewRun* const> runs);
 
+// One run that trigger_one() can make: ready at once, without key and tags.
+[[nodiscard]] bool is_plain(const NewRun& run);
+void add_plain_trigger_params(Params& params, const NewRun& run);
+
 }  // namespace pawl::postgres

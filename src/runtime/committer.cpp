@@ -60,7 +60,8 @@ void Committer::submit(std::vector<Write> writes, Settled settled) {
     submission->writes = std::move(writes);
     submission->settled = std::move(settled);
     std::vector<Item> items(submission->writes.size());
-    for (std::size_t i = 0; i < items.size(); ++i) items[i] = {submission.get(), i, nullptr};
+    for (std::size_t i = 0; i < items.size(); ++i)
+        items[i] = {submission.get(), i, nullptr, store::bytes_of(submission->writes[i])};
     submission.release();  // by the last settle()
     if (!enqueue(items)) give_up(items);
 }
@@ -73,10 +74,10 @@ void Committer::submit_idle(std::vector<Write> writes, Settled settled) {
     submit(std::move(writes), std::move(settled));
 }
 
-WriteOutcome Committer::commit_one(Write write, Wait wait) {
+WriteOutcome Committer::commit_one(Write&& write, Wait wait) {
     Awaited awaited;
     awaited.write = std::move(write);
-    const Item item{nullptr, 0, &awaited};
+    const Item item{nullptr, 0, &awaited, store::bytes_of(awaited.write)};
     if (wait == Wait::park) awaited.fiber = base::Fiber::current();
     if (awaited.fiber != nullptr) {
         base::Fiber::park([this, &item] { send(item); });
@@ -176,7 +177,7 @@ std::vector<Committer::Item> Committer::take(const std::stop_token& stop) {
     std::size_t count = 0;
     std::size_t bytes = 0;
     while (count < std::min(pending_.size(), max_batch)) {
-        bytes += store::bytes_of(pending_[count].write());
+        bytes += pending_[count].bytes;
         if (count > 0 && bytes > max_batch_bytes) break;
         ++count;
     }

@@ -42,7 +42,7 @@ public:
     // One write, whose outcome the caller waits for. A fiber leaves its thread meanwhile (park),
     // unless it must not (block).
     enum class Wait { park, block };
-    [[nodiscard]] store::WriteOutcome commit_one(store::Write write, Wait wait);
+    [[nodiscard]] store::WriteOutcome commit_one(store::Write&& write, Wait wait);
     // Who lets parked fibers go on. Set before the first of them.
     using Resume = std::function<void(std::span<base::Fiber* const>)>;
     void set_resume(Resume resume) { resume_ = std::move(resume); }
@@ -73,6 +73,7 @@ private:
         Submission* submission = nullptr;
         std::size_t index = 0;
         Awaited* awaited = nullptr;  // instead of a submission
+        std::size_t bytes = 0;       // of the write; by who submits it, who has it at hand
         [[nodiscard]] store::Write& write() const {
             return awaited != nullptr ? awaited->write : submission->writes[index];
         }

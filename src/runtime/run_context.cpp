@@ -206,8 +206,8 @@ StepRecord RunContext::new_record(const std::string& id) {
     return record;
 }
 
-void RunContext::begin(StepRecord record, const StepOptions& options) {
-    if (options.input) record.input = options.input->text;
+void RunContext::begin(Record record, const StepOptions& options) {
+    if (options.input) record->input = options.input->text;
     Current current;
     current.record = std::move(record);
     current.options = &options;
@@ -223,7 +223,7 @@ RunContext::Current RunContext::finish_body() {
     if (end_ != End::none || !current_) throw Unwinding{};
     Current current = std::move(*current_);
     current_.reset();
-    current.record.elapsed = since(current.started_at);
+    current.record->elapsed = since(current.started_at);
     return current;
 }
 
@@ -251,9 +251,9 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
     Current current = finish_body();
     if (cancelled()) unwind(End::lost);  // as the body may have been told
     const bool late =
-        options.timeout && (current.timed_out || current.record.elapsed >= *options.timeout);
+        options.timeout && (current.timed_out || current.record->elapsed >= *options.timeout);
     if (!thrown && !late) {
-        current.record.output = output.text;
+        current.record->output = output.text;
         commit_body(std::move(current.record));
         return output;
     }
@@ -262,20 +262,20 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
     fail_step(std::move(current.record), options, why);
 }
 
-Write RunContext::checkpoint(StepRecord record) const {
+Write RunContext::checkpoint(Record record) const {
     Write write = store::settle_write(WriteKind::checkpoint, executing_.messages.front().lease());
-    if (record.status == StepStatus::error && audits()) {
+    if (record->status == StepStatus::error && audits()) {
         write.event = "step_failed";
-        write.event_data = record.error.value_or("{}");
-    } else if (record.status == StepStatus::success && audits_all()) {
+        write.event_data = record->error.value_or("{}");
+    } else if (record->status == StepStatus::success && audits_all()) {
         write.event = "step_succeeded";
-        write.event_data = step_event_data(record);
+        write.event_data = step_event_data(*record);
     }
     write.step = std::move(record);
     return write;
 }
 
-void RunContext::commit_checkpoint(Write write) {
+void RunContext::commit_checkpoint(Write&& write) {
     const WriteOutcome outcome = committer_.commit_one(std::move(write), Committer::Wait::park);
     switch (outcome.status) {
         case WriteStatus::done:
@@ -294,9 +294,9 @@ void RunContext::commit_checkpoint(Write write) {
 }
 
 // Of a step that had a body: it is counted when it is recorded.
-void RunContext::commit_body(StepRecord record) {
-    const StepStatus status = record.status;
-    const auto elapsed = record.elapsed;
+void RunContext::commit_body(Record record) {
+    const StepStatus status = record->status;
+    const auto elapsed = record->elapsed;
     commit_step(std::move(record));
     HandlerMeters* const meters = executing_.meters;
     if (meters == nullptr) return;
@@ -304,36 +304,35 @@ void RunContext::commit_body(StepRecord record) {
     meters->step_duration.observe(elapsed);
 }
 
-void RunContext::fail_step(StepRecord record, const StepOptions& options, const Thrown& why) {
+void RunContext::fail_step(Record record, const StepOptions& options, const Thrown& why) {
     if (why.kind == Thrown::Kind::pause) {
-        --record.attempt;  // a pause uses none
-        pause_at(std::move(record), why.message, why.condition, why.delay);
+        --record->attempt;  // a pause uses none
+        pause_at(std::move(*record), why.message, why.condition, why.delay);
     }
     Write write = step_failure(std::move(record), options, why);
     if (write.kind == WriteKind::suspend) suspend(std::move(write));
     const std::string id = write.step->id;
     const std::string error = *write.step->error;
-    commit_body(std::move(*write.step));
+    commit_body(std::move(write.step));
     throw_step_error(id, error);
 }
 
 // Either another attempt later, or the step's end.
-Write RunContext::step_failure(StepRecord record, const StepOptions& options, const Thrown& why)
-    const {
+Write RunContext::step_failure(Record record, const StepOptions& options, const Thrown& why) const {
     const int attempts = options.max_attempts.value_or(max_attempts());
-    record.error = model::to_json(step_error(record, why)).text;
-    if (why.kind == Thrown::Kind::permanent || record.attempt >= attempts) {
-        record.status = StepStatus::error;
+    record->error = model::to_json(step_error(*record, why)).text;
+    if (why.kind == Thrown::Kind::permanent || record->attempt >= attempts) {
+        record->status = StepStatus::error;
         return checkpoint(std::move(record));
     }
-    const Duration delay = why.delay.value_or(backoff(record.attempt - 1, options));
+    const Duration delay = why.delay.value_or(backoff(record->attempt - 1, options));
     Write write = suspend_write(RunStatus::running, delay);
-    write.reason = model::storable_text(model::readable(step_error(record, why)));
+    write.reason = model::storable_text(model::readable(step_error(*record, why)));
     if (audits()) {
         write.event = "step_retry";
-        write.event_data = *record.error;
+        write.event_data = *record->error;
     }
-    record.status = StepStatus::pending;
+    record->status = StepStatus::pending;
     write.step = std::move(record);
     return write;
 }
@@ -350,7 +349,7 @@ void RunContext::heartbeat() {
         message.lease(),
         std::chrono::duration_cast<Duration>(message.visible_at - executing_.claimed_at)
     );
-    const WriteOutcome outcome = committer_.commit_one(extension, Committer::Wait::block);
+    const WriteOutcome outcome = committer_.commit_one(Write(extension), Committer::Wait::block);
     executing_.leases->extended(std::span(&extension, 1), std::span(&outcome, 1), asked_at);
     if (cancelled()) unwind(End::lost);
 }
@@ -363,7 +362,7 @@ std::stop_token RunContext::stop_token() const {
 
 int RunContext::attempt() const {
     const std::lock_guard lock(mutex_);
-    if (current_) return current_->record.attempt;
+    if (current_) return current_->record->attempt;
     return executing_.messages.front().attempts + 1;
 }
 
@@ -400,9 +399,9 @@ std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
     Current& current = *current_;
     if (!current.marked && now - current.started_at >= mark_running_after) {
         current.marked = true;
-        StepRecord record = current.record;
-        record.status = StepStatus::running;
-        record.elapsed = since(current.started_at);
+        Record record = current.record;
+        record->status = StepStatus::running;
+        record->elapsed = since(current.started_at);
         report(Reported::mark, checkpoint(std::move(record)));
     }
     if (!current.stop) return std::nullopt;
@@ -411,7 +410,7 @@ std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
     current.timed_out = true;
     if (now < over_at + timeout_grace) return current.stop;
     // The body does not return. What it still does is fenced off by this report.
-    current.record.elapsed = since(current.started_at);
+    current.record->elapsed = since(current.started_at);
     Write write = step_failure(
         current.record,
         *current.options,

@@ -74,8 +74,9 @@ public:
     std::optional<std::stop_source> attend(Clock::time_point now) override;
 
 private:
+    using Record = base::Boxed<store::StepRecord>;
     struct Current {
-        store::StepRecord record;
+        Record record;
         const StepOptions* options = nullptr;
         Clock::time_point started_at;
         std::optional<std::stop_source> stop;  // its own, where it has a timeout
@@ -95,19 +96,19 @@ private:
     [[nodiscard]] std::optional<Json> replayed(const std::string& id) const;
     [[nodiscard]] store::StepRecord new_record(const std::string& id);
     Json execute(const std::string& id, const StepOptions& options, Context::Body body);
-    void begin(store::StepRecord record, const StepOptions& options);
+    void begin(Record record, const StepOptions& options);
     [[nodiscard]] Current finish_body();
-    void commit_body(store::StepRecord record);
-    void commit_step(store::StepRecord record) { commit_checkpoint(checkpoint(std::move(record))); }
-    void commit_checkpoint(store::Write write);
+    void commit_body(Record record);
+    void commit_step(Record record) { commit_checkpoint(checkpoint(std::move(record))); }
+    void commit_checkpoint(store::Write&& write);
     [[nodiscard]] store::StepRecord take_acquired(const std::string& id);
     [[noreturn]] void fail_step(
-        store::StepRecord record, const StepOptions& options, const model::Thrown& why
+        Record record, const StepOptions& options, const model::Thrown& why
     );
     [[nodiscard]] store::Write step_failure(
-        store::StepRecord record, const StepOptions& options, const model::Thrown& why
+        Record record, const StepOptions& options, const model::Thrown& why
     ) const;
-    [[nodiscard]] store::Write checkpoint(store::StepRecord record) const;
+    [[nodiscard]] store::Write checkpoint(Record record) const;
     [[noreturn]] void pause_at(
         store::StepRecord record,
         const std::string& message,

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/boxed.h"
+
 namespace pawl::store {
 
 // How strictly a claim keeps to priority and arrival. `streaming` is for a worker that claims again
@@ -129,7 +131,7 @@ struct Write {
 
     // Of runs.
     RunStatus status = RunStatus::running;  // suspend: RUNNING or PAUSED; finish: SUCCESS or ERROR
-    std::optional<StepRecord> step;
+    base::Boxed<StepRecord> step;
     std::optional<Timestamp> until;  // suspend: visible then, instead of after `delay`
     int attempts = 0;                // suspend: the run's failures without progress, from now on
     std::string output;              // finish, SUCCESS: JSON text
@@ -144,7 +146,7 @@ struct Write {
     std::shared_ptr<const OutboxRecord> publish;
 
     // Of tasks.
-    std::optional<TaskRef> task;
+    base::Boxed<TaskRef> task;
     bool permanent = false;
     std::optional<Duration> retry_delay;  // fail_task: instead of the flow's backoff
 };

@@ -19,7 +19,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, RunGateTest, ::testing::Values(BackendKind::postgres), backend_name);
 
 TEST_P(RunGateTest, a_trigger_whose_answer_is_lost_is_in_doubt_and_not_repeated) {
-    gate().lose_answer_to("trigger_batch");
+    gate().lose_answer_to("trigger_one");
     const Error error = error_of([&] { workflow("job").trigger().execute(far()); });
     EXPECT_EQ(error.code(), ErrorCode::connection_failed);
     EXPECT_TRUE(error.in_doubt());
@@ -54,7 +54,7 @@ TEST_P(RunGateTest, every_write_of_a_run_whose_answer_is_lost_is_repeated_and_do
                         }
                     )
                     .create(far());
-    for (const auto* text : {"record_steps", "suspend_runs", "finish_runs"}) {
+    for (const auto* text : {"record_step", "suspend_runs", "finish_run"}) {
         SCOPED_TRACE(text);
         first = 0;
         second = 0;
@@ -84,7 +84,7 @@ TEST_P(RunGateTest, a_worker_finishes_every_run_over_a_line_that_breaks_all_the_
                     .lease(500ms)
                     .create(far());
     made.start();
-    for (const auto* text : {"record_steps", "claim", "finish_runs", "heartbeat", "record_steps"}) {
+    for (const auto* text : {"record_step", "claim", "finish_run", "heartbeat", "record_step"}) {
         const int before = gate().lost();
         gate().lose_answer_to(text);
         (void)trigger();

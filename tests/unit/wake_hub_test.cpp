@@ -1,5 +1,6 @@
 #include "base/wake_hub.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
@@ -50,6 +51,22 @@ TEST(WakeHubTest, a_waiting_thread_is_woken) {
     const auto ticket = hub.ticket();
     std::jthread notifier([&] { hub.notify(QueueId(1)); });
     EXPECT_TRUE(hub.wait(ticket, first_queue, far_away(), {}));
+}
+
+TEST(WakeHubTest, each_of_several_waiting_threads_is_woken_by_its_own_queue) {
+    WakeHub hub;
+    const auto ticket = hub.ticket();
+    std::atomic<int> woken = 0;
+    std::vector<std::jthread> waiting;
+    for (int queue = 1; queue <= 4; ++queue) {
+        waiting.emplace_back([&, queue] {
+            const std::vector<QueueId> mine{QueueId(queue)};
+            if (hub.wait(ticket, mine, far_away(), {})) ++woken;
+        });
+    }
+    for (int queue = 1; queue <= 4; ++queue) hub.notify(QueueId(queue));
+    waiting.clear();
+    EXPECT_EQ(woken, 4);
 }
 
 TEST(WakeHubTest, a_stop_ends_the_wait) {

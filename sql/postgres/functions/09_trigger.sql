@@ -25,9 +25,7 @@ begin
     if current_setting('transaction_isolation') <> 'read committed' then
         perform {schema}.recheck_queues(array[workflow_id]);
     end if;
-    run_ids := case when size = 1 then array[nextval('{schema}.messages_message_id_seq')] else array(
-        select nextval('{schema}.messages_message_id_seq') from generate_series(1, size)
-    ) end;
+    run_ids := array(select nextval('{schema}.messages_message_id_seq') from generate_series(1, size));
     insert into {schema}.runs
         (run_id, workflow_id, status, priority, max_attempts, parent_run_id, created_at, updated_at, input)
     select run_ids[i], workflow_id, 'QUEUED', coalesce(priorities[i], 0), max_attempts[i], parent_run_ids[i],
@@ -222,6 +220,69 @@ $$;
 comment on function {schema}.trigger_batch is
     'Makes runs, of one or several workflows, all or nothing; returns their ids in order.';
 
+-- One run that is ready at once and has neither key nor tags, which is what most calls ask for: no arrays, no helpers,
+-- three statements. What is not so, a flow for example, or is wrong, goes the way of many.
+create or replace function {schema}.trigger_one(
+    workflow      text,
+    input         text,
+    priority      integer default 0,
+    max_attempts  integer default null,
+    parent_run_id bigint default null,
+    wake          boolean default true,
+    out run_id bigint, out created boolean, out workflow_id bigint
+)
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+declare
+    now_at  timestamptz := {schema}.clock();
+    audits  boolean;  -- all events are kept
+    nothing text;     -- see trigger_batch()
+    made    record;
+begin
+    if input is not null and priority between -1000000 and 1000000
+       and (max_attempts between 1 and 1000000) is not false
+       and current_setting('transaction_isolation') = 'read committed' then
+        select q.queue_id, w.audit = 'all', pg_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))
+        into workflow_id, audits, nothing
+        from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
+        where q.name = workflow and not w.is_flow;
+        -- Looks at the workflow behind its lock: it may just have been deleted.
+        with made as (
+            insert into {schema}.runs as r
+                (run_id, workflow_id, status, priority, max_attempts, parent_run_id, created_at, updated_at, input)
+            select nextval('{schema}.messages_message_id_seq'), w.workflow_id, 'QUEUED', priority, max_attempts,
+                   parent_run_id, now_at, now_at, input
+            from {schema}.workflows w where w.workflow_id = trigger_one.workflow_id and not w.is_flow
+            returning r.run_id as id
+        )
+        insert into {schema}.messages (message_id, queue_id, priority, state, visible_at, enqueued_at, payload)
+        select m.id, workflow_id, priority, 'ready', now_at, now_at, 'null' from made m
+        returning message_id into run_id;
+    end if;
+    if run_id is null then
+        made := {schema}.trigger_batch(
+            array[workflow], array[input], array[priority], max_attempts => array[max_attempts],
+            parent_run_ids => array[parent_run_id], wake => wake);
+        run_id := made.run_ids[1];
+        created := made.created[1];
+        workflow_id := made.workflow_ids[1];
+        return;
+    end if;
+    created := true;
+    if audits then
+        perform {schema}.add_triggered(array[run_id], now_at);
+    end if;
+    if wake then
+        nothing := pg_notify('pawl_{schema_name}', workflow_id::text);
+    end if;
+end
+$$;
+comment on function {schema}.trigger_one is
+    'Makes a run that is ready at once, without key and tags; returns its id, that it is new, and its workflow.';
+
 create or replace function {schema}.trigger(
     workflow        text,
     input           json default 'null',
@@ -235,12 +296,16 @@ create or replace function {schema}.trigger(
 ) returns bigint
 language sql
 as $$
-    select t.run_ids[1]
-    from {schema}.trigger_batch(
-        array[workflow], array[coalesce(input::text, 'null')], array[priority], array[delay_ms], array[at],
-        array[idempotency_key], array[max_attempts], array[parent_run_id],
-        array_fill(1, array[coalesce(cardinality(tags), 0)]), tags
-    ) t
+    select case
+        when at is null and coalesce(delay_ms, 0) = 0 and idempotency_key is null and coalesce(cardinality(tags), 0) = 0
+        then ({schema}.trigger_one(
+            workflow, coalesce(input::text, 'null'), coalesce(priority, 0), max_attempts, parent_run_id)).run_id
+        else (
+            select t.run_ids[1] from {schema}.trigger_batch(
+                array[workflow], array[coalesce(input::text, 'null')], array[priority], array[delay_ms], array[at],
+                array[idempotency_key], array[max_attempts], array[parent_run_id],
+                array_fill(1, array[coalesce(cardinality(tags), 0)]), tags) t
+        ) end
 $$;
 comment on function {schema}.trigger is
     'Makes a run of a workflow; returns its id, or that of the run that has the idempotency key already.';

@@ -87,24 +87,6 @@ declare
     workers bigint[];
     added   integer;
 begin
-    if cardinality(run_ids) = 1 then  -- fence and step in one statement
-        insert into {schema}.steps
-            (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at,
-             wake_at, input, output, error)
-        select run_ids[1], step_ids[1], positions[1], statuses[1], attempts[1], deliveries[1], m.worker_id,
-               now_at - coalesce(elapsed_us[1], 0) * interval '1 microsecond',
-               case when statuses[1] <> 'RUNNING' then now_at end, wake_ats[1], inputs[1], outputs[1],
-               errors[1]
-        from (
-            select m.worker_id from {schema}.messages m
-            where m.message_id = run_ids[1] and m.delivery = deliveries[1] and m.state || '' = 'leased'
-            for update skip locked
-        ) m
-        on conflict do nothing;
-        if found then
-            return array['done'];
-        end if;
-    end if;
     held := {schema}.lock_runs(run_ids, deliveries);
     if held.complete and 1 = all(attempts) and (1000000 > all(elapsed_us)) is not false then
         workers := held.workers;
@@ -173,6 +155,54 @@ end
 $$;
 comment on function {schema}.record_steps is
     'Records steps of runs in hand: SUCCESS, ERROR, or RUNNING for one that takes long. One outcome each.';
+
+-- One checkpoint, as record_steps(): fence and step in one statement, without arrays. Where a row of the step is there
+-- already, or the fence does not hold, record_steps() has the last word.
+create or replace function {schema}.record_step(
+    run_id        bigint,
+    delivery      integer,
+    step_id       text,
+    step_position integer,  -- `position` is a word of SQL
+    status        text,
+    attempt       integer,
+    input         text default null,
+    output        text default null,
+    error         text default null,
+    wake_at       timestamptz default null,
+    elapsed_us    bigint default null,
+    repeated      boolean default false
+) returns text
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+declare
+    now_at   timestamptz := {schema}.clock();
+    began_at timestamptz := now_at - coalesce(elapsed_us, 0) * interval '1 microsecond';
+    ended_at timestamptz := case when status <> 'RUNNING' then now_at end;
+begin
+    insert into {schema}.steps
+        (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at, input,
+         output, error)
+    select run_id, step_id, step_position, status, attempt, delivery, m.worker_id, began_at, ended_at, wake_at, input,
+           output, error
+    from (
+        select m.worker_id from {schema}.messages m
+        where m.message_id = run_id and m.delivery = record_step.delivery and m.state || '' = 'leased'
+        for update skip locked
+    ) m
+    on conflict do nothing;
+    if found then
+        return 'done';
+    end if;
+    return ({schema}.record_steps(
+        array[run_id], array[delivery], array[step_id], array[step_position], array[status], array[attempt],
+        array[input], array[output], array[error], array[wake_at], array[elapsed_us], repeated))[1];
+end
+$$;
+comment on function {schema}.record_step is
+    'Records one step of a run in hand: SUCCESS, ERROR, or RUNNING for one that takes long. Returns the outcome.';
 
 -- Lets runs wait: a retry, a pause, a sleep. Visible at `untils`, or after `delays_ms`; a pause not longer
 -- than the run may take. What waits at a step that has its result (see resume) does not wait.

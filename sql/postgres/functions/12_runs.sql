@@ -14,6 +14,10 @@ from {schema}.runs r
 join {schema}.queues q on q.queue_id = r.workflow_id
 left join {schema}.messages m on m.message_id = r.run_id;
 
+-- What who waits for a run looks at: one row of one table.
+create or replace view {schema}.run_ends as
+select r.run_id, r.status, r.deleted_at, r.output from {schema}.runs r;
+
 -- Stable, so that it becomes part of the caller's prepared plan: who waits for a run asks it often.
 create or replace function {schema}.get_run(run_id bigint) returns setof {schema}.run_info
 language sql stable

@@ -28,44 +28,22 @@ declare
     tells   boolean;  -- some workflows publish
     nothing text;     -- see trigger_batch()
 begin
-    if cardinality(run_ids) = 1 and errors[1] is null then  -- fence, message and run in one statement
-        -- The row may have changed since the statement began: then its lock is had, but nothing is deleted.
-        with gone as (
-            delete from {schema}.messages m
-            using (
-                select m.ctid as tid from {schema}.messages m
-                where m.message_id = run_ids[1] and m.delivery = deliveries[1] and m.state || '' = 'leased'
-                  and not exists (select from {schema}.calls)
-                for update skip locked
-            ) h
-            where m.ctid = h.tid
-            returning m.ctid as tid, m.worker_id
-        )
-        update {schema}.runs r
-        set status = 'SUCCESS', output = outputs[1], delivery = deliveries[1],
-            worker_id = coalesce(g.worker_id, r.worker_id), updated_at = now_at, completed_at = now_at,
-            paused_at = null
-        from gone g where r.run_id = run_ids[1]
-        returning array[g.tid], array[g.worker_id] into tids, workers;
+    held := {schema}.lock_runs(run_ids, deliveries);
+    tids := held.tids;
+    workers := held.workers;
+    if exists (select from {schema}.calls) then
+        tids := {schema}.unless_caller_busy(run_ids, tids, errors);
     end if;
-    if tids is null then
-        held := {schema}.lock_runs(run_ids, deliveries);
-        tids := held.tids;
-        workers := held.workers;
-        if exists (select from {schema}.calls) then
-            tids := {schema}.unless_caller_busy(run_ids, tids, errors);
-        end if;
-        with gone as (
-            delete from {schema}.messages m where m.ctid = any(tids)
-        )
-        update {schema}.runs r
-        set status = case when errors[i] is null then 'SUCCESS' else 'ERROR' end,
-            output = case when errors[i] is null then outputs[i] end, error = errors[i],
-            delivery = deliveries[i], worker_id = coalesce(workers[i], r.worker_id), updated_at = now_at,
-            completed_at = now_at, paused_at = null
-        from generate_series(1, cardinality(run_ids)) i
-        where tids[i] is not null and r.run_id = any(array[run_ids[i]]);
-    end if;
+    with gone as (
+        delete from {schema}.messages m where m.ctid = any(tids)
+    )
+    update {schema}.runs r
+    set status = case when errors[i] is null then 'SUCCESS' else 'ERROR' end,
+        output = case when errors[i] is null then outputs[i] end, error = errors[i],
+        delivery = deliveries[i], worker_id = coalesce(workers[i], r.worker_id), updated_at = now_at,
+        completed_at = now_at, paused_at = null
+    from generate_series(1, cardinality(run_ids)) i
+    where tids[i] is not null and r.run_id = any(array[run_ids[i]]);
 
     outcomes := array_fill('done'::text, array[cardinality(run_ids)]);
     if array_position(tids, null) is not null then
@@ -110,6 +88,73 @@ end
 $$;
 comment on function {schema}.finish_runs is
     'Ends runs in hand: SUCCESS with an output, or ERROR with an error. One outcome each.';
+
+-- One success without an event, as finish_runs(): fence, message and run in one statement, without arrays. Where others
+-- wait for runs, or the fence does not hold, finish_runs() does it.
+create or replace function {schema}.finish_run(
+    run_id   bigint,
+    delivery integer,
+    output   text,
+    repeated boolean default false,
+    wake     boolean default true,
+    out outcome text, out awaited bigint
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_variable
+declare
+    now_at  timestamptz := {schema}.clock();
+    ended   record;
+    calls   boolean;  -- some runs wait for others
+    tells   boolean;  -- some workflows publish
+    nothing text;     -- see trigger_batch()
+begin
+    -- The row may have changed since the statement began: then its lock is had, but nothing is deleted.
+    with gone as (
+        delete from {schema}.messages m
+        using (
+            select m.ctid as tid from {schema}.messages m
+            where m.message_id = run_id and m.delivery = finish_run.delivery and m.state || '' = 'leased'
+              and not exists (select from {schema}.calls)
+            for update skip locked
+        ) h
+        where m.ctid = h.tid
+        returning m.worker_id
+    )
+    update {schema}.runs r
+    set status = 'SUCCESS', output = finish_run.output, delivery = finish_run.delivery,
+        worker_id = coalesce(g.worker_id, r.worker_id), updated_at = now_at, completed_at = now_at, paused_at = null
+    from gone g where r.run_id = finish_run.run_id;
+    if not found then
+        ended := {schema}.finish_runs(array[run_id], array[delivery], array[output], repeated => repeated, wake => wake);
+        outcome := ended.outcomes[1];
+        awaited := ended.awaited[1];
+        return;
+    end if;
+    outcome := 'done';
+    -- Behind the locks, as in finish_runs().
+    with gone as (
+        delete from {schema}.awaited_runs a where a.run_id = finish_run.run_id returning a.run_id
+    )
+    select g.run_id, exists (select from {schema}.calls),
+           exists (select from {schema}.workflows w where w.publish <> 'off')
+    into awaited, calls, tells
+    from (values (0)) v left join gone g on true;
+    if calls then
+        perform {schema}.end_calls(array[run_id], now_at);
+    end if;
+    if tells then
+        perform {schema}.publish_run_ends(array[run_id], now_at);
+    end if;
+    if wake and awaited is not null then
+        nothing := pg_notify('pawl_{schema_name}', 'run:' || awaited);
+    end if;
+end
+$$;
+comment on function {schema}.finish_run is
+    'Ends one run in hand as SUCCESS. Returns the outcome, and the run where somebody waits for it.';
 
 -- Of runs that end without success: nothing of them stays open.
 create or replace function {schema}.close_runs(run_ids bigint[], at timestamptz) returns void

@@ -13,16 +13,16 @@ as $$
         when coalesce(obj_description(p.oid, 'pg_proc'), 'Internal: ') like 'Internal: %'
              or p.proname in ('function_access', 'grant_access') then 'owner'
         when p.proname in (
-            'clock', 'queue_id', 'workflow_ids', 'enqueue', 'enqueue_batch', 'trigger', 'trigger_batch',
-            'signal', 'resume', 'cancel', 'await_run', 'has_live_handler', 'metrics', 'workflow_metrics',
+            'clock', 'queue_id', 'workflow_ids', 'enqueue', 'enqueue_batch', 'trigger', 'trigger_one',
+            'trigger_batch', 'signal', 'resume', 'cancel', 'await_run', 'has_live_handler', 'metrics', 'workflow_metrics',
             'list_messages', 'list_archive', 'list_workflows', 'list_workers', 'get_run', 'list_runs',
             'count_runs', 'list_steps', 'list_events', 'run_history', 'lineage', 'start_flow', 'start_flows',
             'get_flow_shape', 'list_tasks', 'publish', 'publish_batch', 'list_outbox', 'outbox_lag_ms',
             'list_schedules', 'list_retention', 'backlog') then 'producer'
         when p.proname in (
             'dequeue', 'claim', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
-            'claim_runs', 'record_steps', 'add_step_events', 'finish_runs', 'retry_runs', 'pause', 'suspend_runs',
-            'register_worker', 'heartbeat', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
+            'claim_runs', 'record_step', 'record_steps', 'add_step_events', 'finish_run', 'finish_runs',
+            'retry_runs', 'pause', 'suspend_runs', 'register_worker', 'heartbeat', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
             'poll_for_tasks', 'read_with_poll', 'start_tasks', 'claim_tasks', 'complete_task', 'complete_tasks',
             'fail_task', 'fail_tasks', 'delegate_tasks', 'explain_tasks', 'due_schedules', 'fire_schedule',
             'publish_steps', 'claim_outbox', 'report_outbox', 'plan_prune', 'prune_batch', 'claim_prune') then 'worker'
@@ -64,7 +64,7 @@ begin
     -- What the C++ library reads without a function.
     execute format(
         'grant select on {schema}.schema_version, {schema}.schema_manifest, {schema}.queues, '
-        '{schema}.workflows, {schema}.run_info to %I', role_name);
+        '{schema}.workflows, {schema}.run_info, {schema}.run_ends to %I', role_name);
     for signature in
         select f.signature from {schema}.function_access() f
         where array_position(levels, f.access) <= array_position(levels, grant_access.access)
