@@ -126,6 +126,7 @@ public:
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;
     std::optional<store::RunEnd> announce_waiter(RunId run) override;
+    [[nodiscard]] std::size_t parallel_commits() const override { return 2; }
     [[nodiscard]] bool hears_others() const override {
         return target_.pooler != Pooler::transaction;
     }

@@ -13,7 +13,6 @@ using store::WriteOutcome;
 using store::WriteStatus;
 
 namespace {
-constexpr std::size_t lane_count = 2;
 constexpr std::size_t chains = 2;
 constexpr std::size_t max_batch = 2'000;
 constexpr std::size_t max_batch_bytes = 16 << 20;  // but for a single write
@@ -34,7 +33,7 @@ bool gives_back(const Write& write) {
 
 Committer::Committer(store::Backend& backend, WorkerMeters* meters)
     : backend_(backend), meters_(meters) {
-    for (std::size_t i = 0; i < lane_count; ++i)
+    for (std::size_t i = 0; i < backend.parallel_commits(); ++i)
         lanes_.emplace_back([this] { work(stop_.get_token()); });
 }
 

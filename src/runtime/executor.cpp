@@ -25,10 +25,11 @@ constexpr double fetch_ahead_seconds = 0.05;
 constexpr int max_fetch_ahead = 1'000;
 constexpr Duration measure_every = 10ms;
 constexpr Duration forget_after = 100ms;
-constexpr Duration stalled_after = 5ms;
 
+// Where steps are short the database has most of the work, and with SQLite it has it in here: a
+// thread for each processor would only take turns with it.
 std::size_t few_threads() {
-    return std::max(2U, std::thread::hardware_concurrency());
+    return std::max(1U, std::thread::hardware_concurrency() / 2);
 }
 
 }  // namespace
@@ -78,68 +79,6 @@ void Executor::resume(std::span<base::Fiber* const> fibers) {
     const std::lock_guard lock(mutex_);
     ready_.insert(ready_.end(), fibers.begin(), fibers.end());
     call_threads(fibers.size());
-}
-
-// The mutex is held.
-void Executor::call_threads(std::size_t work) {
-    const std::size_t idle = threads_.size() - busy_threads_;
-    for (std::size_t i = 0; i < std::min(work, idle); ++i) work_.notify_one();
-    // Idle ones may have been called for other work already, and not be awake yet.
-    while (threads_.size() - busy_threads_ < waiting_work() && threads_.size() < first_threads_) {
-        if (!add_thread()) break;
-    }
-    look_for_stall();
-}
-
-// The mutex is held.
-void Executor::look_for_stall() {
-    if (!stall_watch_asleep_ || busy_threads_ < threads_.size() || !has_work()) return;
-    stall_watch_asleep_ = false;
-    stalled_.notify_one();
-}
-
-// Where the system gives no more threads (false), those there are do the work.
-bool Executor::add_thread() {
-    try {
-        threads_.emplace_back([this] { work(); });
-        return true;
-    } catch (const std::system_error& error) {
-        if (threads_.empty()) throw;
-        if (!std::exchange(short_of_threads_, true))
-            backend_.log().warning(fmt::format(
-                "{} threads are all that the system gives: {}", threads_.size(), error.what()
-            ));
-        return false;
-    }
-}
-
-std::size_t Executor::waiting_work() const {
-    const auto concurrency = static_cast<std::size_t>(options_.concurrency);
-    const std::size_t startable =
-        stopping_ ? 0 : concurrency - std::min(concurrency, running_count_);
-    return ready_.size() + std::min(queued_.size(), startable);
-}
-
-bool Executor::has_work() const {
-    return waiting_work() > 0;
-}
-
-// Bodies that take long keep their threads: others must not wait for them.
-void Executor::add_threads_when_stalled(const std::stop_token& stop) {
-    const auto concurrency = static_cast<std::size_t>(options_.concurrency);
-    std::unique_lock lock(mutex_);
-    while (!stop.stop_requested()) {
-        stall_watch_asleep_ = true;
-        look_for_stall();
-        stalled_.wait(lock, stop, [&] { return !stall_watch_asleep_; });
-        const std::uint64_t before = taken_;
-        stalled_.wait_for(lock, stop, stalled_after, [] { return false; });
-        if (stop.stop_requested() || taken_ != before || busy_threads_ < threads_.size()) continue;
-        const std::size_t wanted = std::min(waiting_work(), threads_.size());
-        for (std::size_t i = 0; i < wanted && threads_.size() < concurrency; ++i) {
-            if (!add_thread()) break;
-        }
-    }
 }
 
 int Executor::room() {

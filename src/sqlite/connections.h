@@ -2,6 +2,7 @@
 // time. In memory, or with max_connections = 1, a single connection does everything.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,7 @@ public:
     // One more, for a thread that needs it for itself.
     [[nodiscard]] std::unique_ptr<Database> open_extra() const;
     [[nodiscard]] bool in_memory() const { return is_memory(target_); }
+    [[nodiscard]] bool is_writing() const { return writer_taken_.load(std::memory_order_relaxed); }
 
 private:
     void give_back(Database& database, Database::Role role);
@@ -51,7 +53,7 @@ private:
     std::mutex mutex_;
     std::condition_variable writer_free_;
     std::condition_variable reader_free_;
-    bool writer_taken_ = false;
+    std::atomic<bool> writer_taken_ = false;  // changed under the mutex
     std::vector<std::unique_ptr<Database>> readers_;
     std::vector<Database*> idle_readers_;
     std::size_t opening_ = 0;

@@ -23,6 +23,7 @@ constexpr milliseconds last_look_again(512);
 // Under load many commits make one wake-up; a few in a row are passed on at once.
 constexpr milliseconds between_calls(1);
 constexpr double most_at_once = 16;
+constexpr milliseconds longest_own_write(5);
 
 std::int64_t read_version(Database& database) {
     database.wait_for_locks_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));
@@ -33,10 +34,14 @@ std::int64_t read_version(Database& database) {
 }  // namespace
 
 FileWatch::FileWatch(
-    std::unique_ptr<Database> database, std::function<void()> changed, base::Log log
+    std::unique_ptr<Database> database,
+    std::function<void()> changed,
+    std::function<bool()> is_writing,
+    base::Log log
 )
     : database_(std::move(database)),
       changed_(std::move(changed)),
+      is_writing_(std::move(is_writing)),
       log_(std::move(log)),
       stopped_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!stopped_) {
@@ -74,6 +79,7 @@ void FileWatch::run(const std::stop_token& stop) {
     milliseconds again = idle;
     while (!stop.stop_requested()) {
         const bool activity = wait(again) == Seen::activity;
+        if (activity) let_own_write_end();
         if (stop.stop_requested()) return;
         try {
             if (version_changed()) {
@@ -122,6 +128,13 @@ FileWatch::Seen FileWatch::wait(milliseconds time) {
 void FileWatch::sleep(milliseconds time) const {
     pollfd file{stopped_.value(), POLLIN, 0};
     ::poll(&file, 1, static_cast<int>(time.count()));
+}
+
+// There is one writer at a time, so what is written now is ours. A large commit is hundreds of
+// events: a look at each would cost a tenth of a busy worker's time.
+void FileWatch::let_own_write_end() const {
+    for (milliseconds waited{0}; waited < longest_own_write && is_writing_(); ++waited)
+        sleep(milliseconds(1));
 }
 
 FileWatch::Seen FileWatch::drain_events() const {

@@ -21,8 +21,14 @@ namespace pawl::sqlite {
 class FileWatch {
 public:
     // Everything committed after the constructor has returned is noticed. `changed` is called from
-    // the watching thread and must not throw.
-    FileWatch(std::unique_ptr<Database> database, std::function<void()> changed, base::Log log);
+    // the watching thread and must not throw. `is_writing`: whether this process is in the middle
+    // of a commit of its own.
+    FileWatch(
+        std::unique_ptr<Database> database,
+        std::function<void()> changed,
+        std::function<bool()> is_writing,
+        base::Log log
+    );
 
 private:
     enum class Seen { nothing, activity };
@@ -31,6 +37,7 @@ private:
     // Sleeps until something happens, the time is over (negative: never), or a stop.
     [[nodiscard]] Seen wait(std::chrono::milliseconds time);
     void sleep(std::chrono::milliseconds time) const;
+    void let_own_write_end() const;
     [[nodiscard]] Seen drain_events() const;
     [[nodiscard]] bool version_changed();
     [[nodiscard]] bool may_go_on_at_once();
@@ -38,6 +45,7 @@ private:
 
     std::unique_ptr<Database> database_;
     std::function<void()> changed_;
+    std::function<bool()> is_writing_;
     base::Log log_;
     std::string file_name_;
     Descriptor events_;  // inotify; none: the version is looked at every 250 ms

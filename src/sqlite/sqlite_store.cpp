@@ -35,7 +35,8 @@ void SqliteStore::start_watch() {
             hub_.notify_all();
             signals_.notify_all();
         };
-        watch_ = std::make_unique<FileWatch>(connections_.open_extra(), changed, log());
+        const auto is_writing = [this] { return connections_.is_writing(); };
+        watch_ = std::make_unique<FileWatch>(connections_.open_extra(), changed, is_writing, log());
     });
 }
 

@@ -2,6 +2,7 @@
 #include "sqlite/claimed_runs.h"
 #include "sqlite/run_list.h"
 #include "sqlite/run_rows.h"
+#include "sqlite/run_state.h"
 #include "sqlite/sqlite_store.h"
 
 namespace pawl::sqlite {

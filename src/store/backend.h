@@ -315,6 +315,8 @@ public:
     virtual std::optional<RunEnd> announce_waiter(RunId run) = 0;
     // False where other processes cannot wake us (a pooler in transaction mode): poll more often.
     [[nodiscard]] virtual bool hears_others() const { return true; }
+    // How many commits can be under way at the same time and gain by it.
+    [[nodiscard]] virtual std::size_t parallel_commits() const { return 1; }
 
 private:
     ConnectOptions options_;

@@ -1,0 +1,87 @@
+// The threads of the executor: how many there are, and who is woken.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "runtime/executor.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+constexpr Duration stalled_after = 5ms;
+constexpr std::size_t short_ones = 100;  // that many in that time: they are short
+
+std::size_t processors() {
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+// The mutex is held.
+void Executor::call_threads(std::size_t work) {
+    const std::size_t idle = threads_.size() - busy_threads_;
+    for (std::size_t i = 0; i < std::min(work, idle); ++i) work_.notify_one();
+    // Idle ones may have been called for other work already, and not be awake yet.
+    while (threads_.size() - busy_threads_ < waiting_work() && threads_.size() < first_threads_) {
+        if (!add_thread()) break;
+    }
+    look_for_stall();
+}
+
+// The mutex is held.
+void Executor::look_for_stall() {
+    if (!stall_watch_asleep_ || busy_threads_ < threads_.size() || !has_work()) return;
+    stall_watch_asleep_ = false;
+    stalled_.notify_one();
+}
+
+// Where the system gives no more threads (false), those there are do the work.
+bool Executor::add_thread() {
+    try {
+        threads_.emplace_back([this] { work(); });
+        return true;
+    } catch (const std::system_error& error) {
+        if (threads_.empty()) throw;
+        if (!std::exchange(short_of_threads_, true))
+            backend_.log().warning(fmt::format(
+                "{} threads are all that the system gives: {}", threads_.size(), error.what()
+            ));
+        return false;
+    }
+}
+
+std::size_t Executor::waiting_work() const {
+    const auto concurrency = static_cast<std::size_t>(options_.concurrency);
+    const std::size_t startable =
+        stopping_ ? 0 : concurrency - std::min(concurrency, running_count_);
+    return ready_.size() + std::min(queued_.size(), startable);
+}
+
+bool Executor::has_work() const {
+    return waiting_work() > 0;
+}
+
+// Bodies that take long keep their threads: others must not wait for them. Where they get on, but
+// each takes its time, there is a thread for each processor.
+void Executor::add_threads_when_stalled(const std::stop_token& stop) {
+    const auto concurrency = static_cast<std::size_t>(options_.concurrency);
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        stall_watch_asleep_ = true;
+        look_for_stall();
+        stalled_.wait(lock, stop, [&] { return !stall_watch_asleep_; });
+        const std::uint64_t before = taken_;
+        stalled_.wait_for(lock, stop, stalled_after, [] { return false; });
+        if (stop.stop_requested() || busy_threads_ < threads_.size()) continue;
+        std::size_t wanted = 0;
+        if (taken_ == before) {
+            wanted = std::min({waiting_work(), threads_.size(), concurrency - threads_.size()});
+        } else if (taken_ - before < short_ones * threads_.size()) {
+            wanted = threads_.size() < std::min(concurrency, processors()) ? 1 : 0;
+        }
+        while (wanted-- > 0 && add_thread()) {
+        }
+    }
+}
+
+}  // namespace pawl::runtime
