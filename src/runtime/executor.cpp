@@ -86,7 +86,7 @@ int Executor::room() {
     if (now - measured_at_ >= measure_every) {
         const std::chrono::duration<double> passed = now - measured_at_;
         const double rate = static_cast<double>(finished_ - finished_before_) / passed.count();
-        // What was long ago says nothing: what goes back unstarted must not be fetched again.
+        // What was long ago says nothing.
         calls_per_second_ =
             now - measured_at_ >= forget_after ? rate : (calls_per_second_ + rate) / 2;
         finished_before_ = finished_;
@@ -99,6 +99,14 @@ int Executor::room() {
     const int free = capacity - static_cast<int>(queued_.size() + running_count_);
     // Where handlers are fast, few large claims beat many small ones.
     return free * 2 > ahead ? free : 0;
+}
+
+// The mutex is held. What goes back unstarted was fetched too far ahead, and must not be fetched
+// again before others have ended.
+void Executor::forget_rate() {
+    calls_per_second_ = 0;
+    finished_before_ = finished_;
+    measured_at_ = Clock::now();
 }
 
 int Executor::wait_for_room(const std::stop_token& stop, Clock::time_point deadline) {
@@ -139,6 +147,7 @@ std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_poi
         }
     }
     queued_ = std::move(kept);
+    if (!taken.empty()) forget_rate();
     tell_waiting();
     return taken;
 }

@@ -74,6 +74,7 @@ private:
     std::vector<store::Write> failure(const Executing& executing, const std::exception_ptr& thrown);
     [[nodiscard]] Duration backoff(const Message& message) const;
     [[nodiscard]] int room();
+    void forget_rate();
     void tell_waiting();
 
     const WorkerOptions& options_;

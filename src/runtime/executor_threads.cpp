@@ -10,6 +10,7 @@ namespace {
 
 constexpr Duration stalled_after = 5ms;
 constexpr std::size_t short_ones = 100;  // that many in that time: they are short
+constexpr int slow_looks = 4;            // in a row; one may only have had no processor
 
 std::size_t processors() {
     return std::max(1U, std::thread::hardware_concurrency());
@@ -65,6 +66,7 @@ bool Executor::has_work() const {
 // each takes its time, there is a thread for each processor.
 void Executor::add_threads_when_stalled(const std::stop_token& stop) {
     const auto concurrency = static_cast<std::size_t>(options_.concurrency);
+    int slow = 0;
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
         stall_watch_asleep_ = true;
@@ -72,12 +74,15 @@ void Executor::add_threads_when_stalled(const std::stop_token& stop) {
         stalled_.wait(lock, stop, [&] { return !stall_watch_asleep_; });
         const std::uint64_t before = taken_;
         stalled_.wait_for(lock, stop, stalled_after, [] { return false; });
-        if (stop.stop_requested() || busy_threads_ < threads_.size()) continue;
+        if (stop.stop_requested()) return;
+        const bool behind = busy_threads_ == threads_.size() && has_work();
+        slow = behind && taken_ - before < short_ones * threads_.size() ? slow + 1 : 0;
         std::size_t wanted = 0;
-        if (taken_ == before) {
+        if (behind && taken_ == before) {
             wanted = std::min({waiting_work(), threads_.size(), concurrency - threads_.size()});
-        } else if (taken_ - before < short_ones * threads_.size()) {
-            wanted = threads_.size() < std::min(concurrency, processors()) ? 1 : 0;
+        } else if (slow >= slow_looks && threads_.size() < std::min(concurrency, processors())) {
+            wanted = 1;
+            slow = 0;
         }
         while (wanted-- > 0 && add_thread()) {
         }

@@ -68,6 +68,31 @@ TEST_P(ShareThreadsTest, bodies_that_block_get_threads_of_their_own) {
     EXPECT_EQ(store().count_runs().success, count);
 }
 
+// None of them blocks for long, but together they keep a thread busy.
+TEST_P(ShareThreadsTest, bodies_that_take_their_time_get_more_than_one_processor) {
+    make_workflow();
+    const auto runs = trigger_many(200);
+    std::mutex mutex;
+    std::condition_variable met;
+    int inside = 0;
+    bool together = false;
+    auto made = sharing([&](Context& ctx) {
+        for (int i = 0; i < 3; ++i) {
+            ctx.step("work", [&] {
+                std::unique_lock lock(mutex);
+                together = ++inside > 1 || together;
+                met.notify_all();
+                met.wait_for(lock, 2ms, [&] { return together; });
+                --inside;
+            });
+        }
+    });
+    made.start();
+    for (const RunId run : runs) ASSERT_TRUE(finished(run));
+    made.stop();
+    EXPECT_EQ(together, std::thread::hardware_concurrency() > 1);
+}
+
 // Each thread keeps a stack of exceptions being handled: it must follow the run to another thread.
 TEST_P(ShareThreadsTest, steps_in_a_catch_block_keep_their_exception) {
     make_workflow();
