@@ -16,6 +16,7 @@ namespace bench {
 
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -76,9 +77,10 @@ public:
     Ear& operator=(const Ear&) = delete;
 
     // True when the file was written; false when the time is over.
-    bool wait(milliseconds timeout) const {
+    bool wait(microseconds timeout) const {
         pollfd events{events_, POLLIN, 0};
-        if (poll(&events, 1, static_cast<int>(timeout.count())) <= 0) return false;
+        const timespec time{0, std::chrono::nanoseconds(timeout).count()};
+        if (ppoll(&events, 1, &time, nullptr) <= 0) return false;
         alignas(inotify_event) std::array<char, 4096> buffer{};
         while (read(events_, buffer.data(), buffer.size()) > 0) {
         }
@@ -161,12 +163,13 @@ public:
 
     void wait(milliseconds timeout) override {
         const auto deadline = steady_clock::now() + timeout;
-        milliseconds look_again(1);  // what was heard the last time may become visible only now
+        microseconds look_again(100);  // what was heard the last time may become visible only now
         while (steady_clock::now() < deadline) {
             const auto version = integer(data_version_);
             if (std::exchange(version_, version) != version) return;
-            look_again = ear_->wait(look_again) ? milliseconds(1)
-                                                : std::min(look_again * 2, milliseconds(512));
+            look_again = ear_->wait(look_again)
+                             ? microseconds(100)
+                             : std::min(look_again * 2, microseconds(409'600));
         }
     }
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <poll.h>
+#include <span>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 
@@ -13,17 +14,25 @@ namespace pawl::sqlite {
 
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr store::Statement data_version{"data_version", "pragma data_version", 0};
-constexpr milliseconds forever(-1);
+constexpr microseconds forever(-1);
 constexpr milliseconds without_events(250);
-constexpr milliseconds first_look_again(1);
-constexpr milliseconds last_look_again(512);
+constexpr microseconds first_look_again(100);  // a small commit is synced in about that time
+constexpr milliseconds last_look_again(800);
 // Under load many commits make one wake-up; a few in a row are passed on at once.
-constexpr milliseconds between_calls(1);
+constexpr microseconds between_calls(500);
 constexpr double most_at_once = 16;
-constexpr milliseconds longest_own_write(5);
+constexpr microseconds longest_own_write(5'000);
+
+// As poll(), which knows only whole milliseconds.
+int poll_for(std::span<pollfd> files, microseconds time) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+    const timespec left{seconds.count(), std::chrono::nanoseconds(time - seconds).count()};
+    return ::ppoll(files.data(), files.size(), time == forever ? nullptr : &left, nullptr);
+}
 
 std::int64_t read_version(Database& database) {
     database.wait_for_locks_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));
@@ -75,11 +84,11 @@ void FileWatch::run(const std::stop_token& stop) {
         const std::uint64_t one = 1;
         [[maybe_unused]] const auto written = ::write(stopped_.value(), &one, sizeof one);
     });
-    const milliseconds idle = events_ ? forever : without_events;
-    milliseconds again = idle;
+    const microseconds idle = events_ ? forever : without_events;
+    microseconds again = idle;
     while (!stop.stop_requested()) {
         const bool activity = wait(again) == Seen::activity;
-        if (activity) let_own_write_end();
+        let_own_write_end();
         if (stop.stop_requested()) return;
         try {
             if (version_changed()) {
@@ -108,33 +117,33 @@ bool FileWatch::may_go_on_at_once() {
     return true;
 }
 
-FileWatch::Seen FileWatch::wait(milliseconds time) {
+FileWatch::Seen FileWatch::wait(microseconds time) {
     const auto deadline = std::chrono::steady_clock::now() + time;
     for (;;) {
         std::array<pollfd, 2> files{
             pollfd{stopped_.value(), POLLIN, 0}, pollfd{events_.value(), POLLIN, 0}};
-        milliseconds left = time;
-        if (time >= milliseconds::zero()) {
-            left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-            left = std::max(left, milliseconds::zero());
+        microseconds left = time;
+        if (time != forever) {
+            left = std::chrono::ceil<microseconds>(deadline - std::chrono::steady_clock::now());
+            left = std::max(left, microseconds::zero());
         }
-        const int ready = ::poll(files.data(), files.size(), static_cast<int>(left.count()));
+        const int ready = poll_for(files, left);
         if (ready == 0 || files[0].revents != 0) return Seen::nothing;
         // Other files of the folder are none of our business: go on waiting.
         if (ready > 0 && drain_events() == Seen::activity) return Seen::activity;
     }
 }
 
-void FileWatch::sleep(milliseconds time) const {
+void FileWatch::sleep(microseconds time) const {
     pollfd file{stopped_.value(), POLLIN, 0};
-    ::poll(&file, 1, static_cast<int>(time.count()));
+    poll_for(std::span(&file, 1), time);
 }
 
 // There is one writer at a time, so what is written now is ours. A large commit is hundreds of
 // events: a look at each would cost a tenth of a busy worker's time.
 void FileWatch::let_own_write_end() const {
-    for (milliseconds waited{0}; waited < longest_own_write && is_writing_(); ++waited)
-        sleep(milliseconds(1));
+    for (microseconds pause(200); pause < longest_own_write && is_writing_(); pause *= 2)
+        sleep(pause);
 }
 
 FileWatch::Seen FileWatch::drain_events() const {

@@ -3,7 +3,8 @@
 // The file system tells when the -wal file is written; whether that was a commit tells the
 // connection's data_version. The order is: frames written, synced, and only then visible. So the
 // event comes too early, and after each one the version is looked at a few more times, ever more
-// seldom, until a second has passed quietly. Idle it costs nothing: the thread sleeps in poll().
+// seldom, until more than a second has passed quietly. What this process writes itself is known
+// without a look. Idle it costs nothing: the thread sleeps in poll().
 #pragma once
 
 #include <chrono>
@@ -35,8 +36,8 @@ private:
 
     void run(const std::stop_token& stop);
     // Sleeps until something happens, the time is over (negative: never), or a stop.
-    [[nodiscard]] Seen wait(std::chrono::milliseconds time);
-    void sleep(std::chrono::milliseconds time) const;
+    [[nodiscard]] Seen wait(std::chrono::microseconds time);
+    void sleep(std::chrono::microseconds time) const;
     void let_own_write_end() const;
     [[nodiscard]] Seen drain_events() const;
     [[nodiscard]] bool version_changed();
