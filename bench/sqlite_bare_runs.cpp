@@ -167,9 +167,8 @@ public:
         while (steady_clock::now() < deadline) {
             const auto version = integer(data_version_);
             if (std::exchange(version_, version) != version) return;
-            look_again = ear_->wait(look_again)
-                             ? microseconds(100)
-                             : std::min(look_again * 2, microseconds(409'600));
+            look_again = ear_->wait(look_again) ? microseconds(100)
+                                                : std::min(look_again * 2, microseconds(409'600));
         }
     }
 
