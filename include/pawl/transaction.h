@@ -10,10 +10,10 @@ namespace pawl {
 /// pawl sends nothing but its own statements over it. A plain PGconn* or sqlite3* converts.
 class Transaction {
 public:
-    Transaction(pg_conn* connection)
-        : postgres_(connection) {}  // NOLINT(google-explicit-constructor)
-    Transaction(sqlite3* connection)
-        : sqlite_(connection) {}  // NOLINT(google-explicit-constructor)
+    // NOLINTBEGIN(google-explicit-constructor)
+    Transaction(pg_conn* connection) : postgres_(connection) {}
+    Transaction(sqlite3* connection) : sqlite_(connection) {}
+    // NOLINTEND(google-explicit-constructor)
     [[nodiscard]] pg_conn* postgres() const { return postgres_; }
     [[nodiscard]] sqlite3* sqlite() const { return sqlite_; }
 

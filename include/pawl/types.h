@@ -26,7 +26,7 @@ public:
     [[nodiscard]] constexpr std::int64_t value() const { return value_; }
     /// False for the default-made id, which names nothing.
     constexpr explicit operator bool() const { return value_ != 0; }
-    friend constexpr auto operator<=>(Id, Id) = default;
+    friend constexpr auto operator<=>(Id, Id) = default;  // NOLINT(modernize-use-nullptr)
     friend std::ostream& operator<<(std::ostream& out, Id id) { return out << id.value_; }
 
 private:

@@ -140,18 +140,18 @@ public:
     /// one that throws gives it back with backoff. It takes (const Message&), (HandlerContext&),
     /// or, with <pawl/json.h>, (const T&): a payload that is no T makes a dead letter.
     template <class F>
-    WorkerBuilder& on_message(std::string queue, F handler) {
-        return add(std::move(queue), 1, wrap_single(std::move(handler)));
+    WorkerBuilder& on_message(const std::string& queue, F handler) {
+        return add(queue, 1, wrap_single(std::move(handler)));
     }
     /// Up to `batch_size` messages at a time: (std::span<const Message>) or (HandlerContext&). A
     /// throw gives the whole batch back.
     template <class F>
-    WorkerBuilder& on_batch(std::string queue, int batch_size, F handler) {
+    WorkerBuilder& on_batch(const std::string& queue, int batch_size, F handler) {
         if constexpr (std::invocable<F&, HandlerContext&>) {
-            return add(std::move(queue), batch_size, std::move(handler));
+            return add(queue, batch_size, std::move(handler));
         } else {
             return add(
-                std::move(queue),
+                queue,
                 batch_size,
                 [handler = std::move(handler)](HandlerContext& context) mutable {
                     handler(context.messages());

@@ -38,7 +38,7 @@ Flow& Flow::create(const Store& store) {
     model::check_flow_slug(shape_.slug);
     model::check_flow_options(shape_.slug, shape_.options);
     for (const FlowStep& step : shape_.steps) model::check_flow_step(shape_.slug, step);
-    const auto backend = store.backend();
+    const auto& backend = store.backend();
     retrying(*backend, [&] { backend->create_flow_shape(shape_); });
     return *this;
 }

@@ -13,7 +13,7 @@ namespace pawl::base {
 namespace {
 
 // As much as a thread has; only what is used takes memory. The lowest page is a guard.
-constexpr std::size_t stack_bytes = 8 * 1024 * 1024;
+constexpr std::size_t stack_bytes = 8 << 20;
 constexpr std::size_t guard_bytes = 4096;
 
 // Stacks lie a power of two apart: where they begin would fall on the same few lines of the
@@ -26,7 +26,7 @@ std::size_t usable_bytes(void* stack) {
     return stack_bytes - place % colours * colour_bytes;
 }
 
-thread_local Fiber* current_fiber = nullptr;
+thread_local Fiber* current_fiber = nullptr;  // NOLINT(*-avoid-non-const-global-variables)
 
 // The compiler must not remember the address of a thread's variable: after a change of stacks it is
 // another thread's.
@@ -113,7 +113,8 @@ void Fiber::start(FiberStack& stack) {
 
 // One fiber after the other, on the same stack.
 void Fiber::enter(unsigned int high, unsigned int low) {
-    FiberStack& stack = *reinterpret_cast<FiberStack*>(
+    // makecontext() passes nothing wider than int.
+    FiberStack& stack = *reinterpret_cast<FiberStack*>(  // NOLINT(performance-no-int-to-ptr)
         (static_cast<std::uintptr_t>(high) << 32U) | static_cast<std::uintptr_t>(low)
     );
     while (true) {

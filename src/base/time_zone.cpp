@@ -26,7 +26,7 @@ const date::time_zone* find_zone(const std::string& name) {
 
 // The database's first and last period reach beyond what a Timestamp holds.
 Timestamp in_range(date::sys_seconds time) {
-    constexpr std::chrono::seconds limit(std::chrono::hours(24 * 365 * 20'000LL));
+    constexpr std::chrono::seconds limit(std::chrono::hours(24LL * 365 * 20'000));
     return Timestamp(std::clamp(time.time_since_epoch(), -limit, limit));
 }
 

@@ -9,7 +9,7 @@ namespace pawl::cli {
 
 namespace {
 
-const char* hint_for(ErrorCode code) {
+const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a table
     switch (code) {
         case ErrorCode::not_installed:
             return "run: pawl install   (with the same --url)";

@@ -25,8 +25,8 @@ std::vector<Message> list_all_states(const Queue& queue, const PageRequest& page
     for (const auto state : {MessageState::ready, MessageState::waiting, MessageState::leased})
         std::ranges::move(queue.list(state, page), std::back_inserter(all));
     std::ranges::stable_sort(all, {}, &Message::id);
-    const auto repeated = std::ranges::unique(all, {}, &Message::id);
-    all.erase(repeated.begin(), repeated.end());
+    const auto same = [](const Message& a, const Message& b) { return a.id == b.id; };
+    all.erase(std::unique(all.begin(), all.end(), same), all.end());
     if (all.size() > static_cast<std::size_t>(page.limit))
         all.erase(all.begin() + page.limit, all.end());
     return all;

@@ -13,6 +13,7 @@
 #include <pawl/run.h>
 #include <pawl/schedule.h>
 #include <pawl/stats.h>
+#include <pawl/store.h>
 #include <pawl/worker_info.h>
 #include <pawl/workflow.h>
 #include <string>

@@ -1,6 +1,6 @@
 // Group commit: every durable write of a process goes through here. What has gathered goes out as
-// one batch, as soon as a lane is free: no delay when idle, large batches under load. While one
-// lane wakes those who waited for its commit, the other commits.
+// one batch, as soon as a lane is free: no delay when idle, large batches under load. Where the
+// store can do two commits at a time, one lane wakes those who waited while the other commits.
 #pragma once
 
 #include <atomic>
@@ -59,7 +59,7 @@ private:
     struct Submission {
         std::vector<store::Write> writes;
         std::vector<store::WriteOutcome> outcomes;
-        std::atomic<std::size_t> open = 0;  // its writes may go out by both lanes
+        std::atomic<std::size_t> open = 0;  // its writes may go out by several lanes
         Settled settled;
     };
     struct Awaited {

@@ -77,7 +77,7 @@ struct Claim {
 };
 
 // How many bytes of recorded steps one claim brings along.
-inline constexpr std::int64_t claim_step_bytes = 4 * 1024 * 1024;
+inline constexpr std::int64_t claim_step_bytes = 4 << 20;
 
 enum class WriteKind {
     archive,    // done: to the archive, or gone where the queue keeps none
