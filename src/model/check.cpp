@@ -13,7 +13,7 @@ namespace {
 
 constexpr int max_json_depth = 512;
 constexpr int max_priority = 1'000'000;
-constexpr std::size_t max_reason_bytes = 8 * 1024;
+constexpr std::size_t max_reason_bytes = 8 << 10;
 constexpr Duration max_delay = std::chrono::hours(24 * 366 * 100);
 
 bool is_name_character(char c) {
