@@ -37,9 +37,9 @@ struct ConnectOptions {
     /// such. Other calls may take as long as they need.
     Duration call_timeout = 30s;
     Duration pause_check_interval = std::chrono::hours(1);  ///< for pauses that name none
-    std::size_t max_payload_bytes = 1
-                                    << 20;  ///< of messages, inputs, and outputs of steps and runs
-    LogHook log = log_to_stderr;            ///< nullptr: silence
+    /// Of messages, inputs, and outputs of steps and runs.
+    std::size_t max_payload_bytes = 1 << 20;
+    LogHook log = log_to_stderr;     ///< nullptr: silence
     bool accept_test_clock = false;  ///< lets workers run on a clock that a test has replaced
     /// How often workers prune what retention lets go, one of all at a time; 0: those of this
     /// process never do.
