@@ -220,6 +220,30 @@ TEST_P(AccessTest, no_access_reaches_around_the_functions) {
         EXPECT_TRUE(contains(refused("delete from " + place().table(table)), "permission denied"));
 }
 
+// What docs/flows.md shows.
+TEST_P(AccessTest, every_access_reads_the_views_of_flows_and_changes_nothing_through_them) {
+    const std::vector<std::string> views{"flow_runs", "step_states", "task_states"};
+    for (const std::string access : {"producer", "worker", "operator"}) {
+        grant(access);
+        for (const std::string& view : views) {
+            EXPECT_EQ(refused("select * from " + place().table(view)), "") << access;
+            EXPECT_NE(refused("delete from " + place().table(view)), "") << access;
+        }
+    }
+    grant("none");
+    for (const std::string& view : views)
+        EXPECT_NE(refused("select * from " + place().table(view)), "");
+}
+
+TEST_P(AccessTest, an_upgrade_gives_roles_the_views_that_it_adds) {
+    grant("producer");
+    database()->run("revoke select on " + place().table("flow_runs") + " from " + role());
+    database()->run("update " + place().table("schema_version") + " set functions = ''");
+    store().install();
+    EXPECT_EQ(refused("select * from " + place().table("flow_runs")), "");
+    EXPECT_NE(refused("select * from " + place().table("runs")), "");
+}
+
 TEST_P(AccessTest, access_is_lowered_and_taken_away) {
     grant("operator");
     grant("producer");

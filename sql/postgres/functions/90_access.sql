@@ -33,6 +33,16 @@ $$;
 comment on function {schema}.function_access is
     'The functions of the schema with the least access that may call each: producer, worker, operator, owner.';
 
+-- Read without a function: by the C++ library, and the views of docs/flows.md by everybody.
+create or replace function {schema}.readable_relations() returns regclass[]
+language sql stable
+as $$
+    select array['{schema}.schema_version', '{schema}.schema_manifest', '{schema}.queues', '{schema}.workflows',
+                 '{schema}.run_info', '{schema}.run_ends', '{schema}.flow_runs', '{schema}.step_states',
+                 '{schema}.task_states']::regclass[]
+$$;
+comment on function {schema}.readable_relations is 'Internal: the tables and views that every access may read.';
+
 -- The only function that writes statements itself: GRANT takes names, not parameters. They come from the
 -- catalogue, or were found in it.
 create or replace function {schema}.grant_access(role_name name, access text) returns void
@@ -61,10 +71,8 @@ begin
         return;
     end if;
     execute format('grant usage on schema {schema} to %I', role_name);
-    -- What the C++ library reads without a function.
     execute format(
-        'grant select on {schema}.schema_version, {schema}.schema_manifest, {schema}.queues, '
-        '{schema}.workflows, {schema}.run_info, {schema}.run_ends to %I', role_name);
+        'grant select on %s to %I', array_to_string({schema}.readable_relations(), ', '), role_name);
     for signature in
         select f.signature from {schema}.function_access() f
         where array_position(levels, f.access) <= array_position(levels, grant_access.access)
@@ -106,6 +114,22 @@ begin
         where not exists (select from aclexplode(p.proacl) a where a.grantee = r.oid)
     loop
         execute format('grant execute on function %s to %s', missing.signature, missing.role);
+    end loop;
+end
+$$;
+
+-- An upgrade adds relations to those that every access may read: roles that have an access get them too.
+do $$
+declare
+    granted record;
+begin
+    for granted in
+        select distinct a.grantee::regrole as role
+        from pg_class c cross join lateral aclexplode(c.relacl) a
+        where c.oid = '{schema}.queues'::regclass and a.grantee not in (0, c.relowner)
+    loop
+        execute format(
+            'grant select on %s to %s', array_to_string({schema}.readable_relations(), ', '), granted.role);
     end loop;
 end
 $$;
