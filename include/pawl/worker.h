@@ -58,6 +58,8 @@ public:
     Worker& operator=(Worker&&) noexcept;
     ~Worker();  ///< stop(0s) where it was not stopped
 
+    /// Changes if the worker's row was purged while it was away: it drops its leases and registers
+    /// again.
     [[nodiscard]] WorkerId id() const;
     [[nodiscard]] WorkerStatus status() const;
     /// Where its metrics are; 0 where it has none, and after stop().

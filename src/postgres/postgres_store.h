@@ -186,8 +186,8 @@ private:
         std::span<const store::WriteOutcome> outcomes,
         const Ends& ends
     );
-    [[nodiscard]] std::optional<WorkerStatus> beat(
-        Connection& connection, WorkerId worker, bool must_answer
+    void beat(
+        Connection& connection, WorkerId worker, bool must_answer, store::HeartbeatResult& result
     );
     [[nodiscard]] Duration heartbeat_timeout(std::span<const store::Write> extensions) const;
     ClaimPosition position(const store::ClaimRequest& request);

@@ -220,27 +220,31 @@ store::HeartbeatResult PostgresStore::heartbeat(
         Ends none;
         if (!extensions.empty())
             settle(*connection, extensions, Attempt::first, result.outcomes, none);
-        if (worker) result.status = beat(*connection, worker, extensions.empty());
+        if (worker) beat(*connection, worker, extensions.empty(), result);
         return result;
     });
 }
 
 // That leases were extended counts, whatever holds up the worker's own row: somebody may have it
 // locked.
-std::optional<WorkerStatus> PostgresStore::beat(
-    Connection& connection, WorkerId worker, bool must_answer
+void PostgresStore::beat(
+    Connection& connection, WorkerId worker, bool must_answer, store::HeartbeatResult& result
 ) {
     Params params;
     params.int8(worker.value());
     try {
         const Rows rows = connection.run(sql::heartbeat, params, Access::read);
-        const auto status =
-            rows.empty() ? std::nullopt : model::value_of(model::worker_statuses, rows.text(0, 0));
-        return status.value_or(WorkerStatus::stopped);  // purged: it shall stop
+        result.known = !rows.empty() && !rows.is_null(0, 0);
+        if (result.known)
+            result.status = model::value_of(model::worker_statuses, rows.text(0, 0))
+                                .value_or(WorkerStatus::stopped);
     } catch (const std::exception& error) {
         if (must_answer) throw;
-        log().warning(fmt::format("the leases are extended, the worker is not: {}", error.what()));
-        return std::nullopt;
+        log().warning(fmt::format(
+            "leases extended, but the heartbeat of worker {} failed: {}",
+            worker.value(),
+            error.what()
+        ));
     }
 }
 

@@ -30,7 +30,7 @@ bool Claimer::Source::takes(const HandlerSpec& spec) const {
 Claimer::Claimer(
     store::Backend& backend,
     const WorkerOptions& options,
-    WorkerId worker,
+    const std::atomic<WorkerId>& worker,
     Executor& executor,
     Committer& committer,
     LeaseTable& leases,
@@ -38,6 +38,7 @@ Claimer::Claimer(
 )
     : backend_(backend),
       options_(options),
+      worker_(worker),
       executor_(executor),
       leases_(leases),
       meters_(meters),
@@ -56,12 +57,12 @@ Claimer::Claimer(
     }
     handles_workflows_ = runs || tasks;
     for (const int size : batch_sizes)
-        add_source(runs && size == 1 ? store::Work::runs : store::Work::messages, size, worker);
-    if (tasks) add_source(store::Work::tasks, 1, worker);
+        add_source(runs && size == 1 ? store::Work::runs : store::Work::messages, size);
+    if (tasks) add_source(store::Work::tasks, 1);
 }
 
-void Claimer::add_source(store::Work work, int batch_size, WorkerId worker) {
-    sources_.push_back({work, batch_size, store::ClaimStream(backend_, worker, options_.lease)});
+void Claimer::add_source(store::Work work, int batch_size) {
+    sources_.push_back({work, batch_size, store::ClaimStream(backend_, worker_, options_.lease)});
     sources_.back().stream.set_work(work);
 }
 
@@ -213,6 +214,7 @@ Claimer::Taken Claimer::claim_from(
     if (source.stream.queues().empty()) return {};
     const int wanted = std::min(room * source.batch_size, std::max(max_claim, source.batch_size));
     const auto asked_at = Clock::now();
+    source.stream.set_worker(worker_);
     store::Claim claim = source.stream.next(wanted, scan);
     if (meters_ != nullptr) {
         meters_->claim_duration.observe(

@@ -23,7 +23,7 @@ public:
     Claimer(
         store::Backend& backend,
         const WorkerOptions& options,
-        WorkerId worker,
+        const std::atomic<WorkerId>& worker,
         Executor& executor,
         Committer& committer,
         LeaseTable& leases,
@@ -65,7 +65,7 @@ private:
     };
 
     void work(const std::stop_token& stop);
-    void add_source(store::Work work, int batch_size, WorkerId worker);
+    void add_source(store::Work work, int batch_size);
     void refresh_queues();
     void refresh_workflows(const Specs& specs);
     [[nodiscard]] bool fits(QueueId queue, const HandlerSpec& spec) const;
@@ -80,6 +80,7 @@ private:
 
     store::Backend& backend_;
     const WorkerOptions& options_;
+    const std::atomic<WorkerId>& worker_;  // changes if it has to register again
     Executor& executor_;
     LeaseTable& leases_;
     WorkerMeters* const meters_;  // null: nobody measures

@@ -23,7 +23,11 @@ std::chrono::nanoseconds between_clocks() {
 }  // namespace
 
 Heartbeat::Heartbeat(
-    store::Backend& backend, WorkerId worker, Duration interval, LeaseTable& leases, Hooks hooks
+    store::Backend& backend,
+    const std::atomic<WorkerId>& worker,
+    Duration interval,
+    LeaseTable& leases,
+    Hooks hooks
 )
     : backend_(backend),
       worker_(worker),
@@ -95,8 +99,10 @@ void Heartbeat::wait_for_next(const std::stop_token& stop) {
 void Heartbeat::beat(const std::stop_token& stop) {
     const auto asked_at = LeaseTable::Clock::now();
     auto extensions = leases_.extensions(asked_at);
-    auto result = backend_.heartbeat(worker_, extensions);
+    const WorkerId worker = worker_;
+    auto result = backend_.heartbeat(worker, extensions);
     leases_.extended(extensions, result.outcomes, asked_at);
+    if (!result.known) return hooks_.unknown(worker);
     if (result.status) hooks_.obey(*result.status);
     repeat_busy(std::move(extensions), std::move(result.outcomes), stop);
 }

@@ -3,6 +3,7 @@
 // time all the same.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -18,6 +19,7 @@ public:
     struct Hooks {
         std::function<void()> before;            // each beat
         std::function<void(WorkerStatus)> obey;  // what is stored
+        std::function<void(WorkerId)> unknown;   // the store has no row for the worker
         // None got through, or the machine has slept: others may have missed theirs, too.
         std::function<void()> missed;
     };
@@ -25,7 +27,11 @@ public:
     // Beats come at least every `interval`; where a lease is held that would not live to see
     // three of them, sooner, and so does the next after one that did not get through.
     Heartbeat(
-        store::Backend& backend, WorkerId worker, Duration interval, LeaseTable& leases, Hooks hooks
+        store::Backend& backend,
+        const std::atomic<WorkerId>& worker,
+        Duration interval,
+        LeaseTable& leases,
+        Hooks hooks
     );
     ~Heartbeat();
     Heartbeat(const Heartbeat&) = delete;
@@ -44,7 +50,7 @@ private:
     void wait_for_next(const std::stop_token& stop);
 
     store::Backend& backend_;
-    const WorkerId worker_;
+    const std::atomic<WorkerId>& worker_;
     const Duration interval_;
     LeaseTable& leases_;
     Hooks hooks_;

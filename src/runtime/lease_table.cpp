@@ -126,6 +126,16 @@ void LeaseTable::expire(Clock::time_point now) {
     }
 }
 
+std::size_t LeaseTable::lose_all() {
+    const std::lock_guard lock(mutex_);
+    std::size_t count = 0;
+    for (auto& [id, held] : held_) {
+        if (!held.lost) ++count;
+        lose(held, false);
+    }
+    return count;
+}
+
 // The mutex is held.
 void LeaseTable::lose(Held& held, bool cancelled) {
     if (held.lost) return;

@@ -25,6 +25,8 @@ public:
     // `asked_at` is when the claim was sent: the lease cannot have begun before.
     void add(std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at);
     void forget(std::span<const store::Write> settled);
+    // Every lease counts as lost; running handlers are asked to stop. Returns how many there were.
+    std::size_t lose_all();
     // The handler that has the messages now: it is told when all its leases are lost. Returns how
     // many it still holds.
     std::size_t assign(const std::shared_ptr<Executing>& executing);

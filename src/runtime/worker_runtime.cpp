@@ -10,9 +10,11 @@
 #include "model/flow.h"
 #include "runtime/signals.h"
 #include "runtime/worker_checks.h"
+#include "store/retry.h"
 
 namespace pawl::runtime {
 
+using store::retrying;
 using store::settle_write;
 using store::Write;
 using store::WriteKind;
@@ -34,9 +36,10 @@ WorkerRuntime::WorkerRuntime(
     std::shared_ptr<store::Backend> backend, WorkerOptions options, const OpenMetrics& open
 )
     : backend_(std::move(backend)), options_(std::move(options)) {
-    const auto queues = backend_->queues();
-    const auto flows = shapes_of(*backend_, options_);
-    check_worker(options_, *backend_, {queues, backend_->workflows(std::nullopt), flows});
+    const auto queues = retrying(*backend_, [&] { return backend_->queues(); });
+    const auto flows = retrying(*backend_, [&] { return shapes_of(*backend_, options_); });
+    const auto workflows = retrying(*backend_, [&] { return backend_->workflows(std::nullopt); });
+    retrying(*backend_, [&] { check_worker(options_, *backend_, {queues, workflows, flows}); });
     const Duration lease = shortest_lease(queues, flows);
     const Duration beat_interval = std::max<Duration>(
         std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease / 3), 1ms
@@ -47,7 +50,8 @@ WorkerRuntime::WorkerRuntime(
         meters_ = std::make_shared<WorkerMeters>(options_);
         endpoint_ = open(options_, meters_, backend_);
     }
-    id_ = backend_->register_worker(description(lease));
+    description_ = description(lease);
+    id_ = register_with_store();
     committer_ = std::make_unique<Committer>(*backend_, meters_.get());
     executor_ =
         std::make_unique<Executor>(options_, *committer_, leases_, *backend_, meters_.get());
@@ -62,6 +66,7 @@ WorkerRuntime::WorkerRuntime(
         Heartbeat::Hooks{
             [this] { hand_back_stale(); },
             [this](WorkerStatus stored) { obey(stored); },
+            [this](WorkerId missing) { register_again(missing, "its row is gone"); },
             [this] { claimer_->distrust(); }}
     );
     if (options_.housekeeping) scheduler_ = std::make_unique<Scheduler>(*backend_);
@@ -134,12 +139,6 @@ void WorkerRuntime::set_status(WorkerStatus status) {
         status_ = status;
     }
     changed_.notify_all();
-}
-
-WorkerStatus WorkerRuntime::transition(WorkerEvent event) {
-    const WorkerStatus status = backend_->transition_worker(id_, event);
-    set_status(status);
-    return status;
 }
 
 void WorkerRuntime::start() {
@@ -241,7 +240,7 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     stop_taking();  // where a heartbeat had just resumed it
     if (dispatcher_) dispatcher_->stop();
     try {
-        transition(WorkerEvent::stop);
+        set_status(backend_->transition_worker(id_, WorkerEvent::stop));  // no retries
     } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_transition &&
             error.code() != ErrorCode::worker_not_found)

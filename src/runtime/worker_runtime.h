@@ -31,7 +31,7 @@ public:
     WorkerRuntime(const WorkerRuntime&) = delete;
     WorkerRuntime& operator=(const WorkerRuntime&) = delete;
 
-    [[nodiscard]] WorkerId id() const { return id_; }
+    [[nodiscard]] WorkerId id() const { return id_; }  // changes if it has to register again
     [[nodiscard]] WorkerStatus status();
     [[nodiscard]] int metrics_port();
     void start();
@@ -48,6 +48,11 @@ private:
     [[nodiscard]] Duration shortest_lease(
         const std::vector<QueueInfo>& queues, const std::vector<FlowShape>& flows
     ) const;
+    // worker_registration.cpp: the worker's row in the store.
+    [[nodiscard]] WorkerId register_with_store();
+    // Drops every lease and registers under a new id. `missing` is the id that the store does not
+    // know any more; a no-op if the worker has another one by now, or if it is ending.
+    void register_again(WorkerId missing, std::string_view why);
     WorkerStatus transition(WorkerEvent event);
     void obey(WorkerStatus stored);
     void set_status(WorkerStatus status);
@@ -56,7 +61,9 @@ private:
 
     const std::shared_ptr<store::Backend> backend_;
     const WorkerOptions options_;
-    WorkerId id_;
+    std::atomic<WorkerId> id_;
+    store::NewWorker description_;
+    std::mutex registration_mutex_;
 
     std::mutex mutex_;
     std::condition_variable_any changed_;

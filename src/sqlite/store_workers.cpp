@@ -29,11 +29,12 @@ WorkerStatus to_status(std::string_view name) {
     return model::value_of(model::worker_statuses, name).value_or(WorkerStatus::stopped);
 }
 
-// A worker that is not known (it was purged) should stop.
-WorkerStatus record_heartbeat(Session& session, WorkerId worker, Timestamp now) {
-    if (!worker) return WorkerStatus::ready;
+void record_heartbeat(
+    Session& session, WorkerId worker, Timestamp now, store::HeartbeatResult& result
+) {
     Rows rows = session.query(sql::heartbeat, worker, now);
-    return rows.next() ? to_status(rows.text(0)) : WorkerStatus::stopped;
+    result.known = rows.next();
+    if (result.known) result.status = to_status(rows.text(0));
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ store::HeartbeatResult SqliteStore::heartbeat(
     try {
         result = write([&](Session& session, Timestamp now) {
             store::HeartbeatResult beat;
-            if (worker) beat.status = record_heartbeat(session, worker, now);
+            if (worker) record_heartbeat(session, worker, now, beat);
             WriteScope scope(session, now, flow_plans_);
             Settler settler(scope);
             for (const store::Write& extension : extensions) {

@@ -29,6 +29,7 @@ struct HeartbeatResult {
     // As stored: an operator may have changed it. Nothing where that could not be learned, though
     // leases were extended, or where no worker was named.
     std::optional<WorkerStatus> status;
+    bool known = true;  // false: the store has no row for the worker; it must register again
     std::vector<WriteOutcome> outcomes;  // one per lease; busy ones are simply asked again later
 };
 

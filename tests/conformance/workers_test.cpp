@@ -123,8 +123,11 @@ TEST_P(WorkersTest, a_heartbeat_is_accepted_in_every_state) {
     }
 }
 
-TEST_P(WorkersTest, a_worker_that_was_purged_is_told_to_stop) {
-    EXPECT_EQ(store().backend()->heartbeat(WorkerId(4711), {}).status, WorkerStatus::stopped);
+TEST_P(WorkersTest, the_heartbeat_of_a_worker_without_a_row_says_so) {
+    const auto beat = store().backend()->heartbeat(WorkerId(4711), {});
+    EXPECT_FALSE(beat.known);
+    EXPECT_FALSE(beat.status);
+    EXPECT_TRUE(store().backend()->heartbeat(register_row(), {}).known);
 }
 
 TEST_P(WorkersTest, a_worker_without_a_heartbeat_for_longer_than_its_lease_is_lost) {

@@ -15,7 +15,7 @@ as $$
 $$;
 comment on function {schema}.register_worker is 'Makes a worker known; its id is its identity.';
 
--- Null: the worker is not known (it was purged): it should stop.
+-- Null: the worker has no row (it was purged). It must drop its leases and register again.
 create or replace function {schema}.heartbeat(worker bigint) returns text
 language sql
 as $$
