@@ -142,6 +142,7 @@ std::vector<WriteStatus> PostgresStore::report_outbox(std::span<const OutboxRepo
     params.int8_array(ids).int4_array(deliveries).text_array(kinds).text_array(errors);
     params.int8_array(delays_ms);
     const Rows rows = worker_call(sql::report_outbox, params, Access::write);
+    hub_.notify(base::outbox_changed);  // the NOTIFY of report_outbox is for other processes
     std::vector<WriteStatus> outcomes;
     for (const std::string_view word : rows.text_array(0, 0))
         outcomes.push_back(word == "done" ? WriteStatus::done : WriteStatus::lease_lost);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <iterator>
 #include <utility>
 
 #include "base/random.h"
@@ -18,7 +17,6 @@ namespace pawl::runtime {
 
 using store::OutboxDelivery;
 using store::OutboxReport;
-using store::WriteStatus;
 
 namespace {
 
@@ -37,6 +35,20 @@ OutboxReport given_back(const OutboxDelivery& delivery) {
 }
 
 }  // namespace
+
+OutboxDispatcher::Shift::Shift(Mode how, const OutboxDispatcher& dispatcher)
+    : mode(how),
+      reporter(
+          dispatcher.backend_,
+          dispatcher.options_.lease,
+          static_cast<std::size_t>(dispatcher.options_.batch),
+          [this](int ended) {
+              const std::lock_guard lock(mutex);
+              in_hand -= ended;
+              freed = true;
+              changed.notify_all();
+          }
+      ) {}
 
 OutboxDispatcher::OutboxDispatcher(
     std::shared_ptr<store::Backend> backend,
@@ -62,7 +74,7 @@ OutboxDispatcher::~OutboxDispatcher() {
 void OutboxDispatcher::start() {
     const std::lock_guard lock(lifecycle_);
     if (!threads_.empty()) return;
-    shift_ = std::make_unique<Shift>(Mode::forever);
+    shift_ = std::make_unique<Shift>(Mode::forever, *this);
     for (int i = 0; i < options_.concurrency; ++i)
         threads_.emplace_back([this](const std::stop_token& stop) { work(*shift_, stop); });
 }
@@ -80,13 +92,13 @@ void OutboxDispatcher::stop() {
     for (Line& line : shift_->lines) {
         std::vector<OutboxReport> unsent;
         for (const OutboxDelivery& delivery : line.events) unsent.push_back(given_back(delivery));
-        report(std::move(unsent));
+        shift_->reporter.add(std::move(unsent), OutboxReporter::Line::continues);
     }
-    shift_.reset();
+    shift_.reset();  // writes the reports
 }
 
 int OutboxDispatcher::dispatch_once() {
-    Shift shift(Mode::once);
+    Shift shift(Mode::once, *this);
     {
         std::vector<std::jthread> others;
         for (int i = 1; i < options_.concurrency; ++i)
@@ -108,8 +120,6 @@ void OutboxDispatcher::work(Shift& shift, const std::stop_token& stop) {
             lock.unlock();
             deliver(shift, std::move(line), stop);
             lock.lock();
-            --shift.in_hand;
-            shift.changed.notify_all();
         } else if (!shift.claiming) {
             shift.claiming = true;
             lock.unlock();
@@ -145,6 +155,10 @@ void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop)
     while (!stop.stop_requested()) {
         const auto ticket = hub.ticket();
         const auto looked_at = Clock::now();
+        {
+            const std::lock_guard lock(shift.mutex);
+            shift.freed = false;
+        }
         Duration pause = options_.poll_interval;
         if (!backend_->hears_others()) pause = std::min(pause, look_deaf);
         try {
@@ -156,8 +170,16 @@ void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop)
             backend_->log().warning(fmt::format("events are delivered later: {}", error.what()));
             pause = look_after_error;
         }
-        if (pause > Duration::zero() && hub.wait(ticket, outbox_wakes, Clock::now() + pause, stop))
-            rest(std::min(looked_at + dispatch_at_most_every, Clock::now() + pause), stop);
+        if (pause <= Duration::zero()) continue;
+        const auto until = Clock::now() + pause;
+        if (!hub.wait(ticket, outbox_wakes, until, stop)) continue;
+        std::unique_lock lock(shift.mutex);
+        shift.changed.wait_until(
+            lock,
+            stop,
+            std::min(looked_at + dispatch_at_most_every, until),
+            [&] { return shift.freed; }
+        );
     }
 }
 
@@ -175,7 +197,7 @@ void OutboxDispatcher::claim_rest(Shift& shift) {
         if (next_due && *next_due <= Duration::zero()) continue;  // not all was looked at
         shift.over = in_hand == 0;
         if (shift.over) return;
-        // A line that was in hand may leave a rest, or let others go: look again when it is done.
+        // A line that was in hand may leave a rest: claim again when it has ended.
         shift.changed.wait(lock, [&] { return shift.in_hand < in_hand; });
     }
 }
@@ -211,13 +233,14 @@ void OutboxDispatcher::deliver(Shift& shift, Line line, const std::stop_token& s
         } else {
             log_failure(delivery.event, became);
         }
-        // What comes behind an event that is tried again waits for it. It is given back in the same
-        // report: nobody shall find the first one waiting and the others in our hands.
+        // Events behind one that is retried wait for it. They are given back in the same report:
+        // no claim may find the first one waiting and the others still leased.
         goes_on = became.kind != OutboxReport::Kind::retry;
         unsent.push_back(became);
-        if (goes_on) report(std::exchange(unsent, {}));
+        if (goes_on && &delivery != &line.events.back())
+            shift.reporter.add(std::exchange(unsent, {}), OutboxReporter::Line::continues);
     }
-    if (!unsent.empty()) report(std::move(unsent));
+    shift.reporter.add(std::move(unsent), OutboxReporter::Line::ends);
 }
 
 OutboxReport OutboxDispatcher::send(const OutboxDelivery& delivery) const {
@@ -278,49 +301,6 @@ OutboxReport OutboxDispatcher::to_report(const OutboxDelivery& delivery, const S
     );
     report.delay = std::max(result.retry_after.value_or(backoff), Duration::zero());
     return report;
-}
-
-// One thread writes for all: who comes while it does leaves his to it.
-void OutboxDispatcher::report(std::vector<OutboxReport> reports) {
-    std::unique_lock lock(reports_mutex_);
-    std::ranges::move(reports, std::back_inserter(reports_));
-    if (reporting_) return;
-    reporting_ = true;
-    while (!reports_.empty()) {
-        const auto together = std::exchange(reports_, {});
-        lock.unlock();
-        write(together);
-        lock.lock();
-    }
-    reporting_ = false;
-}
-
-// A report that is repeated changes nothing. One that cannot be written at all is made up for by
-// the lease: the events come again.
-void OutboxDispatcher::write(const std::vector<OutboxReport>& reports) {
-    store::Retry retry(*backend_);
-    bool repeated = false;
-    while (true) {
-        try {
-            const auto outcomes = backend_->report_outbox(reports);
-            const auto lost = std::ranges::count(outcomes, WriteStatus::lease_lost);
-            if (lost > 0 && !repeated)
-                backend_->log().warning(fmt::format(
-                    "{} events took longer than the dispatcher's lease of {} ms: they may be "
-                    "delivered twice",
-                    lost,
-                    options_.lease.count()
-                ));
-            return;
-        } catch (const Error& error) {
-            repeated = repeated || error.in_doubt();
-            if (error.retryable() && retry.wait(error.what())) continue;
-            backend_->log().error(
-                fmt::format("{} events come again: {}", reports.size(), error.what())
-            );
-            return;
-        }
-    }
 }
 
 void OutboxDispatcher::log_failure(const OutboxEvent& event, const OutboxReport& report) const {

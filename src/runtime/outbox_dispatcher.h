@@ -1,10 +1,13 @@
 // Delivers the outbox: its threads take lines (the events of one aggregate, in order) and call the
-// sink for one event after the other. Whoever finds no line left claims more, so that a slow
-// aggregate holds up nobody. What became of an event is reported at once, together with what the
-// other threads have at that moment.
+// sink for one event after the other. A thread that finds no line left claims more, so that a slow
+// aggregate does not hold up the others. An OutboxReporter writes the results.
 //
-// Sent, and killed before the report: the event is sent again when the lease ends, with the same
-// event_id. The same goes for a delivery that takes longer than the lease.
+// If the process dies between a delivery and its report, the event is delivered again when the
+// lease expires, with the same event_id. The same goes for a delivery that takes longer than the
+// lease.
+//
+// The rest of a line can be claimed only after the report of what was claimed before. So each
+// report that ends a line makes the dispatcher claim again, without waiting for its poll interval.
 #pragma once
 
 #include <chrono>
@@ -19,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/outbox_reporter.h"
 #include "store/backend.h"
 
 namespace pawl::runtime {
@@ -54,16 +58,18 @@ private:
     };
     // One start() or one dispatch_once(): what its threads share.
     struct Shift {
-        explicit Shift(Mode how) : mode(how) {}
+        Shift(Mode how, const OutboxDispatcher& dispatcher);
         const Mode mode;
         std::mutex mutex;
         std::condition_variable_any changed;
         std::deque<Line> lines;
-        int in_hand = 0;        // lines that are being delivered
+        int in_hand = 0;        // lines that are being delivered or reported
+        bool freed = false;     // a line has ended since the last claim began
         bool claiming = false;  // by one thread at a time
         bool over = false;      // of Mode::once: nothing is due any more
         int delivered = 0;
         std::exception_ptr failure;  // of Mode::once
+        OutboxReporter reporter;     // last: its thread uses the others
     };
 
     void work(Shift& shift, const std::stop_token& stop);
@@ -79,18 +85,12 @@ private:
     ) const;
     [[nodiscard]] store::OutboxReport send(const store::OutboxDelivery& delivery) const;
     void count(const store::OutboxReport& report) const;
-    void report(std::vector<store::OutboxReport> reports);
-    void write(const std::vector<store::OutboxReport>& reports);
     void log_failure(const OutboxEvent& event, const store::OutboxReport& report) const;
 
     const std::shared_ptr<store::Backend> backend_;
     const Sink sink_;
     const DispatcherOptions options_;
     WorkerMeters* const meters_;  // null: nobody measures
-
-    std::mutex reports_mutex_;
-    std::vector<store::OutboxReport> reports_;
-    bool reporting_ = false;
 
     std::mutex lifecycle_;
     std::unique_ptr<Shift> shift_;

@@ -102,7 +102,7 @@ store::OutboxClaim SqliteStore::claim_outbox(int limit, int per_aggregate, Durat
 }
 
 std::vector<WriteStatus> SqliteStore::report_outbox(std::span<const OutboxReport> reports) {
-    return write([&](Session& session, Timestamp now) {
+    auto outcomes = write([&](Session& session, Timestamp now) {
         std::vector<WriteStatus> statuses;
         std::vector<std::string> aggregates;
         for (const OutboxReport& report : reports) {
@@ -116,6 +116,8 @@ std::vector<WriteStatus> SqliteStore::report_outbox(std::span<const OutboxReport
             session.execute(sql::advance_line, std::string_view(aggregate), now);
         return statuses;
     });
+    hub_.notify(base::outbox_changed);
+    return outcomes;
 }
 
 std::int64_t SqliteStore::retry_parked(std::int64_t id) {

@@ -1,6 +1,7 @@
 // The dispatcher: what it makes of a sink's answers, alone and beside others.
 #include <atomic>
 #include <condition_variable>
+#include <semaphore>
 #include <set>
 #include <thread>
 
@@ -236,6 +237,51 @@ TEST_P(DispatcherTest, a_started_one_delivers_what_is_published_here_and_elsewhe
     EXPECT_EQ(event("d-1").status, OutboxStatus::pending);
     running.start();
     EXPECT_TRUE(eventually([&] { return event("d-1").status == OutboxStatus::published; }));
+}
+
+// The clock stands still, so no lease expires, and no look comes by itself within the hour.
+TEST_P(DispatcherTest, a_started_one_delivers_a_line_of_many_claims_without_a_pause) {
+    publish_together("a", 300);
+    publish_together("b", 120);
+    const Recorder recorder;
+    auto running = make(recorder, {.batch = 20, .poll_interval = 1h});
+    running.start();
+    EXPECT_TRUE(eventually([&] { return recorder.seen().size() == 420; }));
+    running.stop();
+    EXPECT_EQ(recorder.types("a"), in_order("a", 300));
+    EXPECT_EQ(recorder.types("b"), in_order("b", 120));
+    EXPECT_EQ(listed({.status = OutboxStatus::pending}), "");
+}
+
+TEST_P(DispatcherTest, the_rest_of_a_line_goes_to_another_dispatcher_when_its_holder_stops) {
+    publish_together("a", 50);
+    std::binary_semaphore inside{0};
+    std::binary_semaphore let_go{0};
+    auto first = dispatcher(
+        store(),
+        [&](const OutboxEvent&) -> SinkResult {
+            inside.release();
+            let_go.acquire();
+            return {};
+        },
+        {.batch = 10, .concurrency = 1}
+    );
+    first.start();
+    inside.acquire();
+    const Recorder recorder;
+    const Store other = open();
+    auto second = dispatcher(other, recorder.sink(), {.poll_interval = 1h});
+    second.start();
+    // The second one has found the line leased, and waits.
+    const auto postponed = [&] { return event("a-50").visible_at > start; };
+    EXPECT_TRUE(eventually(postponed));
+    std::jthread stopper([&] { first.stop(); });
+    let_go.release();
+    EXPECT_TRUE(eventually([&] {
+        if (inside.try_acquire()) let_go.release();  // began before the stop was requested
+        return listed({.status = OutboxStatus::pending}).empty();
+    }));
+    EXPECT_FALSE(recorder.seen().empty());
 }
 
 TEST_P(DispatcherTest, a_started_one_tries_again_when_the_time_has_come) {

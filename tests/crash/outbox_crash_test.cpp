@@ -123,5 +123,16 @@ TEST_P(OutboxCrashTest, processes_that_race_send_each_event_once) {
         );
 }
 
+// The clock stands still, so no lease expires: each claim must follow from a report or a wake-up.
+TEST_P(OutboxCrashTest, processes_that_race_for_one_long_line_send_it_in_order_without_a_pause) {
+    constexpr int length = 1000;
+    publish_together("a", length);
+    std::vector<Process> racing;
+    for (int i = 0; i < 3; ++i) racing.push_back(start_process("run"));
+    EXPECT_TRUE(eventually([&] { return listed({.status = OutboxStatus::pending}).empty(); }));
+    EXPECT_EQ(sent().size(), static_cast<std::size_t>(length));
+    EXPECT_EQ(first_times("a"), in_order("a", length));
+}
+
 }  // namespace
 }  // namespace pawl::test

@@ -60,6 +60,7 @@ void work(const std::vector<std::string>& arguments) {
     pawl::DispatcherOptions settings;
     settings.lease = pawl::Duration(std::stol(arguments.at(3)));
     settings.concurrency = 2;
+    settings.poll_interval = std::chrono::hours(1);  // wake-ups alone must do
     auto dispatcher = pawl::dispatcher(store, ledger_sink(arguments.at(2), mode), settings);
     if (mode == "run") {
         dispatcher.start();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "store/outbox_record.h"
 #include "support/workflow_test.h"
 
 namespace pawl {
@@ -35,6 +36,22 @@ protected:
         for (int i = from; i < from + count; ++i)
             store().publish({fmt::format("{}-{}", aggregate, i), Json{std::to_string(i)}, aggregate}
             );
+    }
+    // The same in one transaction.
+    void publish_together(const std::string& aggregate, int count) const {
+        std::vector<store::OutboxRecord> line;
+        for (int i = 1; i <= count; ++i)
+            line.push_back(store::new_outbox_record(
+                {fmt::format("{}-{}", aggregate, i), Json{"1"}, aggregate}, 100
+            ));
+        store().backend()->publish(line);
+    }
+    // a-1 a-2 ... a-count
+    static std::string in_order(const std::string& aggregate, int count) {
+        std::string all;
+        for (int i = 1; i <= count; ++i)
+            all += fmt::format("{}{}-{}", i == 1 ? "" : " ", aggregate, i);
+        return all;
     }
     [[nodiscard]] OutboxClaim claim_events(
         int limit = 100, int per_aggregate = 100, Duration lease = 60s

@@ -134,20 +134,22 @@ comment on function {schema}.claim_outbox is
     'Hands out events for delivery, leased: in order per aggregate, which nobody else gets meanwhile.';
 
 -- kinds: published, retry (after delays_ms, with the error), park (with the error), release (as if it had
--- not been handed out). Returns done or lease_lost for each.
+-- not been claimed). Returns done or lease_lost for each.
 create or replace function {schema}.report_outbox(
     outbox_ids bigint[], deliveries integer[], kinds text[], errors text[] default null,
     delays_ms bigint[] default null
 ) returns text[]
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+set enable_mergejoin = off set enable_sort = off set plan_cache_mode = force_generic_plan
 as $$
 declare
-    now_at timestamptz := {schema}.clock();
+    now_at timestamptz;
     held   bigint[];
 begin
     perform pg_advisory_xact_lock_shared({schema}.outbox_lock_key());
+    -- Read under the lock: no claim that was before this report has seen a later time.
+    now_at := {schema}.clock();
     held := array(
         select l.outbox_id
         from (
@@ -171,7 +173,9 @@ begin
                           else now_at end
     from unnest(outbox_ids, kinds, errors, delays_ms) as n (id, kind, error, delay_ms)
     where o.outbox_id = any(array[n.id]) and o.outbox_id = any(held);
-    perform {schema}.advance_lines(held, now_at);
+    if {schema}.free_lines(held, now_at) or 'release' = any(kinds) then
+        perform pg_notify('pawl_{schema_name}', '-2');
+    end if;
     return array(
         select case when n.outbox_id = any(held) then 'done' else 'lease_lost' end
         from unnest(outbox_ids) with ordinality as n (outbox_id, place)
@@ -180,38 +184,46 @@ begin
 end
 $$;
 comment on function {schema}.report_outbox is
-    'What became of events in hand: published, retry, park or release. One outcome each.';
+    'Reports the results of deliveries: published, retry, park or release. One outcome each.';
 
--- The first pending events of these events' aggregates, where they have only waited for others, may go.
-create or replace function {schema}.advance_lines(outbox_ids bigint[], at timestamptz) returns void
+drop function if exists {schema}.advance_lines(bigint[], timestamptz);
+
+-- Makes the first pending event of each of these events' aggregates due, if it only waited for others.
+-- Returns whether a line can be claimed now: dispatchers that found it leased must be notified.
+create or replace function {schema}.free_lines(outbox_ids bigint[], at timestamptz) returns boolean
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+set enable_mergejoin = off set enable_sort = off set plan_cache_mode = force_generic_plan
 as $$
+declare
+    firsts bigint[];
+    later  boolean[];  -- of each: it is not due yet
 begin
-    update {schema}.outbox b
-    set visible_at = advance_lines.at
+    select array_agg(f.outbox_id), array_agg(f.visible_at > free_lines.at)
+    into firsts, later
     from (
-        select f.outbox_id as id
-        from (
-            select distinct o.aggregate::text from unnest(outbox_ids) u
-            cross join lateral (
-                select o.aggregate from {schema}.outbox o where o.outbox_id = u offset 0
-            ) o
-            where o.aggregate <> ''
-        ) l
+        select distinct o.aggregate::text from unnest(outbox_ids) u
         cross join lateral (
-            select o.outbox_id, o.visible_at, o.leased, o.last_error from {schema}.outbox o
-            where o.status = 'PENDING' and o.aggregate = l.aggregate
-            order by o.outbox_id limit 1
-        ) f
-        where f.visible_at > advance_lines.at and not f.leased and f.last_error is null
-        order by f.outbox_id
-    ) n
-    where b.outbox_id = any(array[n.id]);
+            select o.aggregate from {schema}.outbox o where o.outbox_id = u offset 0
+        ) o
+        where o.aggregate <> ''
+    ) l
+    cross join lateral (
+        select o.outbox_id, o.visible_at, o.leased, o.last_error from {schema}.outbox o
+        where o.status = 'PENDING' and o.aggregate between l.aggregate and l.aggregate
+        order by o.aggregate, o.outbox_id limit 1
+    ) f
+    where not f.leased and (f.visible_at <= free_lines.at or f.last_error is null);
+    if true = any(later) then
+        update {schema}.outbox b
+        set visible_at = free_lines.at
+        from unnest(firsts, later) as n (id, is_later)
+        where b.outbox_id = any(array[n.id]) and n.is_later;
+    end if;
+    return firsts is not null;
 end
 $$;
-comment on function {schema}.advance_lines is 'Internal: lets the next event of each aggregate be tried.';
+comment on function {schema}.free_lines is 'Internal: lets the next event of each aggregate be delivered.';
 
 -- One parked event, or with null all of them, as if they had never been tried. Returns how many.
 create or replace function {schema}.retry_parked(outbox_id bigint default null) returns bigint
