@@ -1,5 +1,5 @@
-// Everything pawl throws is a pawl::Error; what handlers throw to tell pawl what to do stands
-// below.
+// Everything pawl throws is a pawl::Error. The exceptions that handlers throw to tell pawl what to
+// do are below.
 #pragma once
 
 #include <optional>
@@ -43,6 +43,7 @@ enum class ErrorCode {
     run_cancelled,   ///< what was waited for will not come
     step_not_found,
     step_finished,     ///< the step has its result already
+    step_failed,       ///< a step of this run has failed for good: a StepError
     execution_failed,  ///< the run that was waited for ended as ERROR
     wait_timeout,      ///< the run has not ended within the time given; it goes on
     context_misuse,    ///< a Context used where it must not be: the message says how
@@ -125,12 +126,15 @@ private:
     std::string condition_;
 };
 
-/// Thrown by ctx.step() for a step that has failed for good, the same on every replay. Code that
-/// catches it goes on; uncaught, the run ends as ERROR.
-class StepError : public std::runtime_error {
+/// Thrown by ctx.step() and ctx.call() for a step that has failed for good, the same on every
+/// replay. Code that catches it continues; if it is not caught, the run ends as ERROR. Its code()
+/// is step_failed.
+class StepError : public Error {
 public:
     StepError(std::string step, const std::string& message, Json error)
-        : std::runtime_error(message), step_(std::move(step)), error_(std::move(error)) {}
+        : Error(ErrorCode::step_failed, message),
+          step_(std::move(step)),
+          error_(std::move(error)) {}
     [[nodiscard]] const std::string& step() const { return step_; }
     /// {"type", "message", "step", "attempt"}, as recorded.
     [[nodiscard]] const Json& error() const { return error_; }

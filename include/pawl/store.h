@@ -105,7 +105,8 @@ public:
     void add_step(const std::string& flow, const FlowStep& step) const;
     /// As it is stored. Throws flow_not_found.
     [[nodiscard]] FlowShape get_flow_shape(const std::string& slug) const;
-    /// Creates the flow, or finds it the same; a different one is refused (flow_mismatch).
+    /// Creates the flow, or finds it the same; a different one is refused (flow_mismatch). If the
+    /// answer was lost and the call is repeated, the flow that it created is found: `same`.
     EnsuredFlow ensure_flow(const FlowShape& shape, EnsureMode mode = EnsureMode::refuse_different)
         const;
     /// With its runs; if_empty: throws workflow_has_runs while live ones exist.
@@ -119,8 +120,11 @@ public:
     ) const;
     /// The task has succeeded; what depends on it may start. With the delivery it is fenced:
     /// without (0), the first report wins.
+    /// If the answer is lost the report is repeated, and is `done` if it had been recorded.
     TaskOutcome complete_task(const TaskRef& task, const Json& output, int delivery = 0) const;
     /// An attempt has failed: again after the backoff, or, with all attempts used, the task fails.
+    /// Without the delivery a lost answer is not repeated but in_doubt(): the next attempt may be
+    /// under way.
     TaskOutcome fail_task(const TaskRef& task, const std::string& error, int delivery = 0) const;
 
     // --- runs; all throw run_not_found ---

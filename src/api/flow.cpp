@@ -1,6 +1,7 @@
 // What the store does with flows.
 #include "model/flow.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <pawl/flow.h>
 #include <pawl/store.h>
@@ -29,6 +30,32 @@ void check_shape(const FlowShape& shape) {
     throw Error(
         ErrorCode::flow_not_found, fmt::format("flow '{}' does not exist: create it first", slug)
     );
+}
+
+std::optional<TaskInfo> find_task(store::Backend& backend, const TaskRef& task) {
+    const auto tasks = backend.tasks(task.run);
+    const auto found = std::ranges::find(tasks, task, &TaskInfo::task);
+    if (found == tasks.end()) return std::nullopt;
+    return *found;
+}
+
+// A report whose answer was lost is sent again. If it had been recorded, the second one changes
+// nothing; `recorded` tells whether what is there is ours, and then the outcome is still `done`.
+template <class Send, class Recorded>
+TaskOutcome report(store::Backend& backend, Send send, Recorded recorded) {
+    store::Retry retry(backend);
+    bool in_doubt = false;
+    while (true) {
+        try {
+            const TaskOutcome outcome = send();
+            return in_doubt && recorded(outcome) ? TaskOutcome::done : outcome;
+        } catch (Error& error) {
+            in_doubt = in_doubt || error.in_doubt();
+            if (error.retryable() && retry.wait(error.what())) continue;
+            if (in_doubt) error.mark_in_doubt();
+            throw;
+        }
+    }
 }
 
 }  // namespace
@@ -63,7 +90,7 @@ FlowShape Store::get_flow_shape(const std::string& slug) const {
 
 EnsuredFlow Store::ensure_flow(const FlowShape& shape, EnsureMode mode) const {
     check_shape(shape);
-    return backend_->ensure_flow(shape, mode);
+    return retrying(*backend_, [&] { return backend_->ensure_flow(shape, mode); });
 }
 
 void Store::delete_flow_and_data(const std::string& slug, DeleteMode mode) const {
@@ -107,11 +134,29 @@ std::vector<Task> Store::poll_for_tasks(const std::string& flow, int qty, Durati
 
 TaskOutcome Store::complete_task(const TaskRef& task, const Json& output, int delivery) const {
     model::check_output("the task's output", output.text, backend_->options().max_payload_bytes);
-    return backend_->complete_task(task, output, delivery);
+    return report(
+        *backend_,
+        [&] { return backend_->complete_task(task, output, delivery); },
+        [&](TaskOutcome outcome) {
+            if (outcome != TaskOutcome::finished) return false;
+            const auto seen = find_task(*backend_, task);
+            return seen && seen->status == TaskStatus::success && seen->output == output &&
+                   (delivery == 0 || seen->delivery == delivery);
+        }
+    );
 }
 
 TaskOutcome Store::fail_task(const TaskRef& task, const std::string& error, int delivery) const {
-    return backend_->fail_task(task, model::storable_text(error), delivery);
+    const std::string reason = model::storable_text(error);
+    const auto fail = [&] { return backend_->fail_task(task, reason, delivery); };
+    // Without a delivery a repeated report could fail the next attempt: a lost answer stays in
+    // doubt.
+    if (delivery == 0) return retrying(*backend_, fail);
+    return report(*backend_, fail, [&](TaskOutcome outcome) {
+        if (outcome != TaskOutcome::finished && outcome != TaskOutcome::not_running) return false;
+        const auto seen = find_task(*backend_, task);
+        return seen && seen->delivery == delivery && seen->error == reason;
+    });
 }
 
 }  // namespace pawl

@@ -72,6 +72,7 @@ const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a 
         case ErrorCode::invalid_argument:
         case ErrorCode::run_deleted:
         case ErrorCode::run_cancelled:
+        case ErrorCode::step_failed:
         case ErrorCode::duplicate_workflow:
         case ErrorCode::context_misuse:
         case ErrorCode::invalid_schema_name:

@@ -1,5 +1,23 @@
 #include "model/names.h"
 
+#include <fmt/format.h>
+
+namespace pawl::model {
+
+void throw_unknown_word(std::string_view what, std::string_view word) {
+    throw UnknownWord(
+        ErrorCode::database_error,
+        fmt::format(
+            "the database holds an unknown {} '{}': it was written by a newer pawl or by hand; "
+            "upgrade this program or correct the row",
+            what,
+            word
+        )
+    );
+}
+
+}  // namespace pawl::model
+
 namespace pawl {
 
 std::string_view to_string(MessageState state) {
@@ -98,6 +116,8 @@ std::string_view to_string(ErrorCode code) {
             return "step_not_found";
         case ErrorCode::step_finished:
             return "step_finished";
+        case ErrorCode::step_failed:
+            return "step_failed";
         case ErrorCode::execution_failed:
             return "execution_failed";
         case ErrorCode::wait_timeout:

@@ -36,6 +36,21 @@ constexpr std::optional<Enum> value_of(const NameTable<Enum, N>& table, std::str
     return std::nullopt;
 }
 
+// A database_error of its own type, for callers that keep it from harming other rows.
+class UnknownWord : public Error {
+public:
+    using Error::Error;
+};
+[[noreturn]] void throw_unknown_word(std::string_view what, std::string_view word);
+
+// A word that the database holds. Throws database_error for one that this version does not know:
+// any guess would change what the program does with the row.
+template <class Enum, std::size_t N>
+Enum stored_value(const NameTable<Enum, N>& table, std::string_view word, std::string_view what) {
+    if (const auto value = value_of(table, word)) return *value;
+    throw_unknown_word(what, word);
+}
+
 inline constexpr NameTable<MessageState, 3> message_states{{
     {MessageState::ready, "ready"},
     {MessageState::waiting, "waiting"},

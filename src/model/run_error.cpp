@@ -25,7 +25,7 @@ std::string type_name(const std::exception& error) {
 bool is_permanent(ErrorCode code) {
     return code == ErrorCode::serialization_error || code == ErrorCode::context_misuse ||
            code == ErrorCode::payload_too_large || code == ErrorCode::invalid_payload ||
-           code == ErrorCode::invalid_argument;
+           code == ErrorCode::invalid_argument || code == ErrorCode::step_failed;
 }
 
 // A time that no database can wait for is the program's mistake, which no repetition mends.

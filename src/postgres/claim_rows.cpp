@@ -93,7 +93,13 @@ std::optional<store::ClaimedRun> read_run(const Rows& rows, int row) {
     if (!rows.is_null(row, col_max_attempts)) run.max_attempts = rows.int4(row, col_max_attempts);
     run.started_at = rows.time(row, col_started_at);
     run.steps_loaded = rows.boolean(row, col_steps_loaded);
-    run.steps = read_steps(rows, row);
+    try {
+        run.steps = read_steps(rows, row);
+    } catch (const model::UnknownWord&) {
+        // An unknown status: recorded_steps() throws it again for this run alone, and the other
+        // runs of the claim are executed.
+        run.steps_loaded = false;
+    }
     return run;
 }
 
@@ -152,7 +158,7 @@ ReadClaim read_claim(const Rows& rows, const store::ClaimRequest& request) {
 }
 
 StepStatus to_step_status(std::string_view name) {
-    return model::value_of(model::step_statuses, name).value_or(StepStatus::error);
+    return model::stored_value(model::step_statuses, name, "step status");
 }
 
 }  // namespace pawl::postgres

@@ -27,14 +27,13 @@ Params task_params(const TaskRef& task, std::string_view report, int delivery) {
 }
 
 TaskOutcome to_outcome(std::string_view word) {
-    return model::value_of(model::task_outcomes, word).value_or(TaskOutcome::unknown_task);
+    return model::stored_value(model::task_outcomes, word, "task outcome");
 }
 
 TaskInfo read_task(const Rows& rows, int row, RunId run) {
     TaskInfo task;
     task.task = {run, rows.string(row, 0), rows.int4(row, 1)};
-    task.status =
-        model::value_of(model::task_statuses, rows.text(row, 2)).value_or(TaskStatus::error);
+    task.status = model::stored_value(model::task_statuses, rows.text(row, 2), "task status");
     task.message = MessageId(rows.int8(row, 3));
     task.attempts = rows.int4(row, 4);
     task.delivery = rows.int4(row, 5);
@@ -77,7 +76,9 @@ void PostgresStore::create_flow_shape(const FlowShape& shape) {
 EnsuredFlow PostgresStore::ensure_flow(const FlowShape& shape, EnsureMode mode) {
     Params params = shape_params(shape);
     params.boolean(mode == EnsureMode::force);
-    const Rows rows = call(sql::ensure_flow, params, Access::write);
+    // Safe to repeat, but not with force: after a lost answer that would say `same`.
+    const Access access = mode == EnsureMode::force ? Access::write : Access::read;
+    const Rows rows = call(sql::ensure_flow, params, access);
     if (rows.text(0, 0) == "created") return EnsuredFlow::created;
     return rows.text(0, 0) == "same" ? EnsuredFlow::same : EnsuredFlow::recreated;
 }

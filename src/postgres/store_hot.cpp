@@ -236,8 +236,8 @@ void PostgresStore::beat(
         const Rows rows = connection.run(sql::heartbeat, params, Access::read);
         result.known = !rows.empty() && !rows.is_null(0, 0);
         if (result.known)
-            result.status = model::value_of(model::worker_statuses, rows.text(0, 0))
-                                .value_or(WorkerStatus::stopped);
+            result.status =
+                model::stored_value(model::worker_statuses, rows.text(0, 0), "worker status");
     } catch (const std::exception& error) {
         if (must_answer) throw;
         log().warning(fmt::format(

@@ -17,7 +17,7 @@ std::vector<Message> read_messages(const Rows& rows) {
         message.strikes = rows.int4(i, 4);
         message.attempts = rows.int4(i, 5);
         message.state =
-            model::value_of(model::message_states, rows.text(i, 6)).value_or(MessageState::ready);
+            model::stored_value(model::message_states, rows.text(i, 6), "message state");
         message.enqueued_at = rows.time(i, 7);
         message.visible_at = rows.time(i, 8);
         message.worker = WorkerId(rows.id(i, 9));

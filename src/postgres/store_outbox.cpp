@@ -104,8 +104,8 @@ std::vector<OutboxEvent> PostgresStore::list_outbox(const OutboxFilter& filter) 
     std::vector<OutboxEvent> events;
     for (int i = 0; i < rows.size(); ++i) {
         OutboxEvent& event = events.emplace_back(read_event(rows, i));
-        event.status = model::value_of(model::outbox_statuses, rows.text(i, 8))
-                           .value_or(OutboxStatus::pending);
+        event.status =
+            model::stored_value(model::outbox_statuses, rows.text(i, 8), "outbox status");
         event.published_at = rows.optional_time(i, 13);
     }
     return events;

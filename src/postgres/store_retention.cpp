@@ -12,8 +12,7 @@ using store::PruneTurn;
 namespace {
 
 RetentionKind kind_in(const Rows& rows, int row) {
-    return model::value_of(model::retention_kinds, rows.text(row, 0))
-        .value_or(RetentionKind::success);
+    return model::stored_value(model::retention_kinds, rows.text(row, 0), "retention kind");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ Params filter_params(const RunFilter& filter) {
 }
 
 RunStatus to_run_status(std::string_view name) {
-    return model::value_of(model::run_statuses, name).value_or(RunStatus::error);
+    return model::stored_value(model::run_statuses, name, "run status");
 }
 
 std::optional<int> optional_int(const Rows& rows, int row, int column) {

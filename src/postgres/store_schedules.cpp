@@ -26,9 +26,9 @@ StoredSchedule read_schedule(const Rows& rows, int row, int column) {
     info.jitter = Duration(rows.int8(row, column + 9));
     info.priority = rows.int4(row, column + 10);
     info.overlap =
-        model::value_of(model::overlaps, rows.text(row, column + 11)).value_or(Overlap::allow);
+        model::stored_value(model::overlaps, rows.text(row, column + 11), "overlap policy");
     info.catch_up =
-        model::value_of(model::catch_ups, rows.text(row, column + 12)).value_or(CatchUp::last);
+        model::stored_value(model::catch_ups, rows.text(row, column + 12), "catch-up policy");
     info.catch_up_limit = rows.int4(row, column + 13);
     info.paused = rows.boolean(row, column + 14);
     info.next_fire_at = rows.optional_time(row, column + 15);

@@ -11,7 +11,7 @@ std::vector<std::string> strings(const std::vector<std::string_view>& views) {
 }
 
 WorkerStatus to_worker_status(std::string_view name) {
-    return model::value_of(model::worker_statuses, name).value_or(WorkerStatus::stopped);
+    return model::stored_value(model::worker_statuses, name, "worker status");
 }
 
 }  // namespace

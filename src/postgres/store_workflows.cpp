@@ -25,13 +25,12 @@ std::vector<WorkflowInfo> read_workflows(const Rows& rows) {
         workflow.run_timeout = optional_duration(rows, i, 7);
         workflow.max_strikes = rows.int4(i, 8);
         workflow.dead_letter_workflow = rows.text(i, 9);
-        workflow.audit =
-            model::value_of(model::audit_levels, rows.text(i, 10)).value_or(AuditLevel::exceptions);
+        workflow.audit = model::stored_value(model::audit_levels, rows.text(i, 10), "audit level");
         workflow.created_at = rows.time(i, 11);
         workflow.is_flow = rows.boolean(i, 12);
         workflow.task_timeout = optional_duration(rows, i, 13);
         workflow.publish =
-            model::value_of(model::publish_levels, rows.text(i, 14)).value_or(PublishLevel::off);
+            model::stored_value(model::publish_levels, rows.text(i, 14), "publish level");
         workflows.push_back(std::move(workflow));
     }
     return workflows;

@@ -1,6 +1,7 @@
 #include "sqlite/claimed_runs.h"
 
 #include "generated/sqlite_sql.h"
+#include "model/names.h"
 #include "sqlite/run_state.h"
 
 namespace pawl::sqlite {
@@ -35,16 +36,24 @@ std::optional<store::ClaimedRun> ClaimedRuns::start(Message& message, AuditLevel
     return run;
 }
 
-// The run that is over the budget ends it: so the first ones, which are executed first, come whole.
-void ClaimedRuns::load_steps(RunId id, store::ClaimedRun& run) {
-    if (bytes_left_ >= 0) {
-        Rows rows = session_.query(sql::recorded_steps, id);
+// False if the budget is used up, or a status is unknown: then recorded_steps() throws that again
+// for this run alone, and the other runs of the claim are executed.
+bool ClaimedRuns::read_steps(RunId id, store::ClaimedRun& run) {
+    Rows rows = session_.query(sql::recorded_steps, id);
+    try {
         while (bytes_left_ >= 0 && rows.next()) {
             const auto& step = run.steps.emplace_back(read_recorded_step(rows));
             bytes_left_ -= static_cast<std::int64_t>(step.output.size() + step.error.size());
         }
+    } catch (const model::UnknownWord&) {
+        return false;
     }
-    if (bytes_left_ >= 0) return;
+    return bytes_left_ >= 0;
+}
+
+// The run that is over the budget ends it: so the first ones, which are executed first, come whole.
+void ClaimedRuns::load_steps(RunId id, store::ClaimedRun& run) {
+    if (bytes_left_ >= 0 && read_steps(id, run)) return;
     run.steps.clear();
     run.steps_loaded = false;
 }

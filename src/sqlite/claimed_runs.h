@@ -20,6 +20,7 @@ public:
     [[nodiscard]] std::optional<store::ClaimedRun> start(Message& message, AuditLevel audit);
 
 private:
+    [[nodiscard]] bool read_steps(RunId id, store::ClaimedRun& run);
     void load_steps(RunId id, store::ClaimedRun& run);
 
     Session& session_;

@@ -28,7 +28,7 @@ std::size_t read_head(const Rows& rows, FlowPlan& plan) {
 FlowStep read_step(const Rows& rows) {
     FlowStep step;
     step.slug = rows.text(0);
-    step.type = model::value_of(model::step_types, rows.text(1)).value_or(StepType::single);
+    step.type = model::stored_value(model::step_types, rows.text(1), "step type");
     FlowStepOptions& options = step.options;
     if (!rows.null(2)) options.max_attempts = rows.number(2);
     options.base_delay = optional_duration(rows, 3);
@@ -37,9 +37,9 @@ FlowStep read_step(const Rows& rows) {
     options.required_input_pattern = rows.optional_json(6);
     options.forbidden_input_pattern = rows.optional_json(7);
     options.when_unmet =
-        model::value_of(model::when_unmet_names, rows.text(8)).value_or(WhenUnmet::skip);
+        model::stored_value(model::when_unmet_names, rows.text(8), "when_unmet policy");
     options.when_exhausted =
-        model::value_of(model::when_exhausted_names, rows.text(9)).value_or(WhenExhausted::fail);
+        model::stored_value(model::when_exhausted_names, rows.text(9), "when_exhausted policy");
     return step;
 }
 

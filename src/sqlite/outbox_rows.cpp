@@ -29,8 +29,7 @@ OutboxEvent read_outbox(const Rows& rows) {
     event.subject = rows.text(5);
     if (!rows.null(6)) event.traceparent = rows.text(6);
     event.run = rows.id<RunId>(7);
-    event.status =
-        model::value_of(model::outbox_statuses, rows.text(8)).value_or(OutboxStatus::pending);
+    event.status = model::stored_value(model::outbox_statuses, rows.text(8), "outbox status");
     event.attempts = rows.number(9);
     event.last_error = rows.text(10);
     event.created_at = rows.time(11);

@@ -74,15 +74,15 @@ void add_triggered(Session& session, RunId run, AuditLevel audit, Timestamp now)
 }
 
 AuditLevel to_audit_level(std::string_view name) {
-    return model::value_of(model::audit_levels, name).value_or(AuditLevel::exceptions);
+    return model::stored_value(model::audit_levels, name, "audit level");
 }
 
 RunStatus to_run_status(std::string_view name) {
-    return model::value_of(model::run_statuses, name).value_or(RunStatus::error);
+    return model::stored_value(model::run_statuses, name, "run status");
 }
 
 StepStatus to_step_status(std::string_view name) {
-    return model::value_of(model::step_statuses, name).value_or(StepStatus::error);
+    return model::stored_value(model::step_statuses, name, "step status");
 }
 
 }  // namespace pawl::sqlite

@@ -154,7 +154,7 @@ void delete_forced(WriteScope& scope, QueueId workflow) {
 TaskInfo read_task(const Rows& rows, RunId run) {
     TaskInfo task;
     task.task = {run, std::string(rows.text(0)), rows.number(1)};
-    task.status = model::value_of(model::task_statuses, rows.text(2)).value_or(TaskStatus::error);
+    task.status = model::stored_value(model::task_statuses, rows.text(2), "task status");
     task.message = rows.id<MessageId>(3);
     task.attempts = rows.number(4);
     task.delivery = rows.number(5);

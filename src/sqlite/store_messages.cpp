@@ -14,8 +14,7 @@ Message read_message(Rows& rows, const std::string& queue) {
     message.delivery = rows.number(2);
     message.strikes = rows.number(3);
     message.attempts = rows.number(4);
-    message.state =
-        model::value_of(model::message_states, rows.text(5)).value_or(MessageState::ready);
+    message.state = model::stored_value(model::message_states, rows.text(5), "message state");
     message.enqueued_at = rows.time(6);
     message.visible_at = rows.time(7);
     message.worker = rows.id<WorkerId>(8);

@@ -19,7 +19,7 @@ using store::PruneTurn;
 namespace {
 
 RetentionKind kind_in(const Rows& rows) {
-    return model::value_of(model::retention_kinds, rows.text(0)).value_or(RetentionKind::success);
+    return model::stored_value(model::retention_kinds, rows.text(0), "retention kind");
 }
 
 // No id: the store's. Throws queue_not_found, workflow_not_found, workflow_queue.

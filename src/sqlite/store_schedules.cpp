@@ -25,8 +25,8 @@ StoredSchedule read_schedule(const Rows& rows) {
     info.end = rows.optional_time(8);
     info.jitter = Duration(rows.integer(9));
     info.priority = rows.number(10);
-    info.overlap = model::value_of(model::overlaps, rows.text(11)).value_or(Overlap::allow);
-    info.catch_up = model::value_of(model::catch_ups, rows.text(12)).value_or(CatchUp::last);
+    info.overlap = model::stored_value(model::overlaps, rows.text(11), "overlap policy");
+    info.catch_up = model::stored_value(model::catch_ups, rows.text(12), "catch-up policy");
     info.catch_up_limit = rows.number(13);
     info.paused = rows.flag(14);
     info.next_fire_at = rows.optional_time(15);
@@ -98,7 +98,7 @@ std::optional<Firing> find_firing(Session& session, const ScheduleFire& fire) {
     Rows rows = session.query(sql::schedule_to_fire, fire.id, fire.version);
     if (!rows.next()) return std::nullopt;
     return Firing{
-        model::value_of(model::overlaps, rows.text(0)).value_or(Overlap::allow),
+        model::stored_value(model::overlaps, rows.text(0), "overlap policy"),
         rows.optional_time(1),
         rows.id<RunId>(2),
         rows.optional_time(3)};

@@ -26,7 +26,7 @@ std::vector<std::string> from_json(std::string_view text) {
 }
 
 WorkerStatus to_status(std::string_view name) {
-    return model::value_of(model::worker_statuses, name).value_or(WorkerStatus::stopped);
+    return model::stored_value(model::worker_statuses, name, "worker status");
 }
 
 void record_heartbeat(

@@ -125,13 +125,11 @@ WorkflowInfo read_workflow(const Rows& rows) {
     if (!rows.null(7)) workflow.run_timeout = Duration(rows.integer(7));
     workflow.max_strikes = rows.number(8);
     workflow.dead_letter_workflow = rows.text(9);
-    workflow.audit =
-        model::value_of(model::audit_levels, rows.text(10)).value_or(AuditLevel::exceptions);
+    workflow.audit = model::stored_value(model::audit_levels, rows.text(10), "audit level");
     workflow.created_at = rows.time(11);
     workflow.is_flow = rows.flag(12);
     if (!rows.null(13)) workflow.task_timeout = Duration(rows.integer(13));
-    workflow.publish =
-        model::value_of(model::publish_levels, rows.text(14)).value_or(PublishLevel::off);
+    workflow.publish = model::stored_value(model::publish_levels, rows.text(14), "publish level");
     return workflow;
 }
 

@@ -20,7 +20,7 @@ using store::WriteStatus;
 namespace {
 
 TaskStatus to_task_status(std::string_view name) {
-    return model::value_of(model::task_statuses, name).value_or(TaskStatus::error);
+    return model::stored_value(model::task_statuses, name, "task status");
 }
 
 std::string join_outputs(Session& session, RunId run, int step) {

@@ -176,6 +176,40 @@ TEST_P(StepErrorsTest, a_caught_step_error_is_the_same_on_every_replay) {
     EXPECT_EQ(step(run, "charge").status, StepStatus::error);
 }
 
+TEST_P(StepErrorsTest, a_step_error_is_a_pawl_error_with_a_code_of_its_own) {
+    make_workflow();
+    const RunId run = trigger();
+    auto made = worker_for([&](Context& ctx) {
+        try {
+            ctx.step("charge", [] { throw PermanentError("card declined"); });
+        } catch (const Error& error) {
+            EXPECT_FALSE(error.retryable());
+            return std::string(to_string(error.code()));
+        }
+        return std::string("not thrown");
+    });
+    work_off(made, run);
+    EXPECT_EQ(info(run).output, Json{"\"step_failed\""});
+}
+
+TEST_P(StepErrorsTest, a_step_error_that_is_thrown_out_of_another_steps_body_is_permanent) {
+    make_workflow();
+    const RunId run = trigger();
+    auto made = worker_for([&](Context& ctx) {
+        std::optional<StepError> failed;
+        try {
+            ctx.step("charge", [] { throw PermanentError("card declined"); });
+        } catch (const StepError& error) {
+            failed = error;
+        }
+        ctx.step("report", [&] { throw *failed; });
+    });
+    work_off(made, run);
+    EXPECT_EQ(status(run), RunStatus::error);
+    EXPECT_EQ(step(run, "report").attempt, 1);
+    EXPECT_EQ(error_in(step(run, "report").error).type, "step_failed");
+}
+
 TEST_P(StepErrorsTest, whatever_a_body_throws_is_put_into_words) {
     make_workflow("job", {.max_attempts = 1});
     auto made = worker_for([](Context& ctx, int kind) {
