@@ -71,9 +71,9 @@ class Run:
             columns = ("step_ids", "step_statuses", "step_attempts", "step_outputs", "step_errors")
             steps = zip(*(claimed[column] or [] for column in columns))
         else:
-            names = ("step_id", "status", "attempt", "output", "error")
             listed = database.rows("list_steps(%s)", self.id)
-            steps = [tuple(step[name] for name in names) for step in listed]
+            steps = [(step["step_id"], step["status"], step["attempt"], to_text(step["output"]), to_text(step["error"]))
+                     for step in listed]
         self.recorded = {step[0]: step[1:] for step in steps}
 
     def step(self, name, body):
@@ -134,6 +134,11 @@ class Run:
                 self.retry(describe("transient", error))
             else:
                 self.finish(error=describe("transient", error))
+
+
+def to_text(value):
+    """A json column, which the driver has decoded, as the text that the batch functions take."""
+    return None if value is None else json.dumps(value)
 
 
 def describe(kind, error, step=None, attempt=None):

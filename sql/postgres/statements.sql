@@ -116,13 +116,16 @@ select run_ids, created, workflow_ids from {schema}.trigger_batch(@workflows::te
 select array[t.run_id], array[t.created], array[t.workflow_id] from {schema}.trigger_one(@workflow::text, @input::text, @priority::integer, @max_attempts::integer, @parent_run_id::bigint, @wake::boolean) t
 
 -- name: get_run(run_id)
-select * from {schema}.get_run(@run_id::bigint)
+select * from {schema}.run_rows r where r.run_id = @run_id::bigint
 
 -- name: find_end(run_id)
 select e.status, e.deleted_at is not null, e.output from {schema}.run_ends e where e.run_id = @run_id::bigint
 
 -- name: list_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows)
-select * from {schema}.list_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @before_run::bigint, @max_rows::integer)
+select r.*
+from unnest({schema}.find_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @before_run::bigint, @max_rows::integer)) as u (id)
+join {schema}.run_rows r on r.run_id = u.id
+order by r.run_id desc
 
 -- name: count_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted)
 select * from {schema}.count_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean)
@@ -132,10 +135,10 @@ select * from {schema}.lineage(@run_id::bigint)
 
 -- name: list_steps(run_id)
 select step_id::text, position, status, attempt, delivery, worker_id, input, output, error, pause_message, pause_condition, wake_at, started_at, completed_at, remaining_deps, initial_tasks, remaining_tasks, skip_reason
-from {schema}.list_steps(@run_id::bigint)
+from {schema}.step_rows where run_id = @run_id::bigint order by position, step_id
 
 -- name: list_events(run_id)
-select event_id, run_id, kind, data, worker_id, delivery, at from {schema}.list_events(@run_id::bigint)
+select event_id, run_id, kind, data, worker_id, delivery, at from {schema}.event_rows where run_id = @run_id::bigint order by event_id
 
 -- name: resume(run_id, step_id, data)
 select {schema}.resume(@run_id::bigint, @step_id::text, @data::json)

@@ -71,7 +71,8 @@ TEST_P(SqlDocsTableTest, documented_functions_exist_with_their_parameters) {
     const std::regex row("\n\\| `([a-z_]+)\\(([^)]*)\\)`");
     for (std::sregex_iterator i(text.begin(), text.end(), row), end; i != end; ++i) {
         const std::string parameters = sql->value(
-            "select coalesce(max(coalesce(array_to_string(p.proargnames, ' '), '')), '-') from "
+            "select coalesce(string_agg(coalesce(array_to_string(p.proargnames, ' '), ''), ' '), "
+            "'-') from "
             "pg_proc p where "
             "p.pronamespace = '" +
             place().schema() + "'::regnamespace and p.proname = '" + i->str(1) + "'"

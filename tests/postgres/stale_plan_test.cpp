@@ -31,7 +31,7 @@ TEST_P(StalePlanTest, a_function_that_returns_another_row_type_is_prepared_again
     const Queue queue = make_queue();
     for (int i = 0; i < 6; ++i) (void)store().queues();
     // A view on the column would forbid it.
-    for (const auto* view : {"run_info", "flow_runs", "step_states", "task_states"})
+    for (const auto* view : {"run_rows", "flow_runs", "step_states", "task_states"})
         database()->run("drop view " + place().table(view) + " cascade");
     database()->run(
         "alter table " + place().table("queues") + " alter column name type varchar(200)"

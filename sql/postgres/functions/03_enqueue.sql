@@ -69,4 +69,4 @@ as $$
         queue_name, array[payload], array[priority], array[delay_ms], array[at]
     ))[1]
 $$;
-comment on function {schema}.enqueue is 'Adds one message to a queue; returns its id.';
+comment on function {schema}.enqueue(text, json, integer, bigint, timestamptz) is 'Adds one message to a queue; returns its id.';

@@ -280,7 +280,7 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.trigger_one is
+comment on function {schema}.trigger_one(text, text, integer, integer, bigint, boolean) is
     'Makes a run that is ready at once, without key and tags; returns its id, that it is new, and its workflow.';
 
 create or replace function {schema}.trigger(
@@ -307,7 +307,7 @@ as $$
                 array_fill(1, array[coalesce(cardinality(tags), 0)]), tags) t
         ) end
 $$;
-comment on function {schema}.trigger is
+comment on function {schema}.trigger(text, json, integer, bigint, timestamptz, text, integer, bigint, text[]) is
     'Makes a run of a workflow; returns its id, or that of the run that has the idempotency key already.';
 
 -- A run that failed is handed to its workflow's dead letter workflow, once. Called when runs have failed.

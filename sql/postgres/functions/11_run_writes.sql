@@ -201,7 +201,9 @@ begin
         array[input], array[output], array[error], array[wake_at], array[elapsed_us], repeated))[1];
 end
 $$;
-comment on function {schema}.record_step is
+comment on function {schema}.record_step(
+    bigint, integer, text, integer, text, integer, text, text, text, timestamptz, bigint, boolean
+) is
     'Records one step of a run in hand: SUCCESS, ERROR, or RUNNING for one that takes long. Returns the outcome.';
 
 -- Lets runs wait: a retry, a pause, a sleep. Visible at `untils`, or after `delays_ms`; a pause not longer

@@ -135,7 +135,7 @@ begin
         run.delivery, now_at);
 end
 $$;
-comment on function {schema}.resume is
+comment on function {schema}.resume(bigint, text, json) is
     'Gives a paused step its result and lets the run go on; kept where the pause is still to come.';
 
 create or replace function {schema}.cancel_locked(

@@ -153,7 +153,7 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.finish_run is
+comment on function {schema}.finish_run(bigint, integer, text, boolean, boolean) is
     'Ends one run in hand as SUCCESS. Returns the outcome, and the run where somebody waits for it.';
 
 -- Of runs that end without success: nothing of them stays open.

@@ -181,7 +181,10 @@ $$;
 comment on function {schema}.flow_step_difference is
     'Internal: in words, what makes a step another one than the stored one of that index.';
 
--- Adding a step again changes nothing. Runs that have started keep the steps they have.
+-- Adding a step again changes nothing. Runs that have started keep the steps they have. The patterns are json, jsonb or
+-- text: both of one type, which an overload for each type could not offer, for all that is before them has a default.
+drop function if exists {schema}.add_step(  -- its patterns were text
+    text, text, text[], integer, numeric, numeric, numeric, text, text, text, text, text, text[]);
 create or replace function {schema}.add_step(
     flow_slug               text,
     step_slug               text,
@@ -191,8 +194,8 @@ create or replace function {schema}.add_step(
     timeout                 numeric default null,
     start_delay             numeric default null,
     step_type               text default 'single',
-    required_input_pattern  text default null,
-    forbidden_input_pattern text default null,
+    required_input_pattern  anycompatible default null,
+    forbidden_input_pattern anycompatible default null,
     when_unmet              text default 'skip',
     when_exhausted          text default 'fail',
     deps                    text[] default null
@@ -205,8 +208,8 @@ declare
     whose       text := format('step ''%s'' of flow ''%s''', add_step.step_slug, flow_slug);
     wanted      text[] := array(
         select distinct coalesce(u, '') from unnest(coalesce(add_step.deps, deps_slugs, '{}')) u);
-    required    json;
-    forbidden   json;
+    required    text := add_step.required_input_pattern::text;
+    forbidden   text := add_step.forbidden_input_pattern::text;
     base_ms     bigint;
     limit_ms    bigint;
     start_ms    bigint;
@@ -220,8 +223,8 @@ begin
     base_ms := {schema}.seconds_to_ms(whose || ': base_delay', base_delay);
     limit_ms := {schema}.seconds_to_ms(whose || ': timeout', timeout);
     start_ms := coalesce({schema}.seconds_to_ms(whose || ': start_delay', start_delay), 0);
-    required := {schema}.check_pattern(whose, 'required_input_pattern', add_step.required_input_pattern);
-    forbidden := {schema}.check_pattern(whose, 'forbidden_input_pattern', add_step.forbidden_input_pattern);
+    perform {schema}.check_pattern(whose, 'required_input_pattern', required);
+    perform {schema}.check_pattern(whose, 'forbidden_input_pattern', forbidden);
     perform {schema}.check_step_words(whose, add_step.step_type, add_step.when_unmet, add_step.when_exhausted);
     if add_step.step_slug = any(wanted) then
         raise exception '% cannot depend on itself', whose using errcode = 'PW003';
@@ -236,8 +239,7 @@ begin
         if found_index is not null then
             difference := {schema}.flow_step_difference(
                 flow, found_index, add_step.step_type, wanted, add_step.max_attempts, base_ms, limit_ms,
-                start_ms, add_step.required_input_pattern, add_step.forbidden_input_pattern,
-                add_step.when_unmet, add_step.when_exhausted);
+                start_ms, required, forbidden, add_step.when_unmet, add_step.when_exhausted);
             if difference <> '' then
                 raise exception '% is there and differs: %; a new name is a new version', whose, difference
                     using errcode = 'PW017';
@@ -267,7 +269,7 @@ begin
          start_delay_ms, required_input_pattern, forbidden_input_pattern, when_unmet, when_exhausted,
          created_at)
     select flow, coalesce(max(f.step_index) + 1, 0), add_step.step_slug, add_step.step_type,
-           cardinality(wanted), add_step.max_attempts, base_ms, limit_ms, start_ms, required, forbidden,
+           cardinality(wanted), add_step.max_attempts, base_ms, limit_ms, start_ms, required::json, forbidden::json,
            add_step.when_unmet, add_step.when_exhausted, {schema}.clock()
     from {schema}.flow_steps f where f.workflow_id = flow
     returning step_index into found_index;

@@ -121,7 +121,7 @@ as $$
         array[max_attempts], array[parent_run_id], array_fill(1, array[coalesce(cardinality(tags), 0)]), tags
     )
 $$;
-comment on function {schema}.start_flow is
+comment on function {schema}.start_flow(text, json, integer, bigint, timestamptz, text, integer, bigint, text[]) is
     'Starts a run of a flow and returns it, or the run that has the idempotency key already.';
 
 -- wake() for a flow's run: what waits for its time can be claimed from now on. Tasks that wait for runs do

@@ -163,5 +163,5 @@ begin
     return 'done';
 end
 $$;
-comment on function {schema}.complete_task is
+comment on function {schema}.complete_task(bigint, text, integer, json, integer) is
     'Completes a running task; with its last task the step, whose dependents start. Returns done, or why nothing changed.';

@@ -132,7 +132,7 @@ begin
     end loop;
 end
 $$;
-comment on function {schema}.create_flow_shape is
+comment on function {schema}.create_flow_shape(json) is
     'Creates a flow with its steps, or adds those that are new to an existing one.';
 
 -- What makes the shape another flow than the stored one, in words; empty where nothing does. Of options
@@ -221,5 +221,5 @@ begin
     return 'recreated';
 end
 $$;
-comment on function {schema}.ensure_flow is
+comment on function {schema}.ensure_flow(json, boolean) is
     'created: there was none of that name; same: it is the stored one. A different one is refused, or (force) replaces it.';

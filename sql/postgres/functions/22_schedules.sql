@@ -5,13 +5,13 @@
 
 create or replace function {schema}.list_schedules(only_schedule text default null) returns table (
     schedule_id bigint, version bigint, schedule text, workflow text, cron text, time_zone text,
-    params text, starts_at timestamptz, ends_at timestamptz, jitter_ms bigint, priority integer,
+    params json, starts_at timestamptz, ends_at timestamptz, jitter_ms bigint, priority integer,
     overlap text, catch_up text, catch_up_limit integer, paused boolean, next_fire_at timestamptz,
     last_fire_at timestamptz, last_run_id bigint, waiting_fire_at timestamptz, created_at timestamptz
 )
 language sql stable
 as $$
-    select s.schedule_id, s.version, s.name, q.name, s.cron, s.time_zone, s.input, s.starts_at,
+    select s.schedule_id, s.version, s.name, q.name, s.cron, s.time_zone, s.input::json, s.starts_at,
            s.ends_at, s.jitter_ms, s.priority, s.overlap, s.catch_up, s.catch_up_limit, s.paused,
            s.next_fire_at, s.last_fire_at, s.last_run_id, s.waiting_fire_at, s.created_at
     from {schema}.schedules s
@@ -86,7 +86,10 @@ begin
     return saved;
 end
 $$;
-comment on function {schema}.save_schedule is
+comment on function {schema}.save_schedule(
+    bigint, bigint, text, text, text, text, text, timestamptz, timestamptz, bigint, integer, text, text,
+    integer, boolean, timestamptz, timestamptz
+) is
     'Makes a schedule, or changes the version of it that was read; false where somebody else was faster.';
 
 create or replace function {schema}.delete_schedule(schedule text) returns boolean
@@ -103,7 +106,7 @@ comment on function {schema}.delete_schedule is 'Deletes a schedule; its runs st
 -- may go. Where there is none, one row that tells only the time and when to look again.
 create or replace function {schema}.due_schedules(max_rows integer default 100) returns table (
     now_at timestamptz, next_due timestamptz, waiting boolean, schedule_id bigint, version bigint,
-    schedule text, workflow text, cron text, time_zone text, params text, starts_at timestamptz,
+    schedule text, workflow text, cron text, time_zone text, params json, starts_at timestamptz,
     ends_at timestamptz, jitter_ms bigint, priority integer, overlap text, catch_up text,
     catch_up_limit integer, paused boolean, next_fire_at timestamptz, last_fire_at timestamptz,
     last_run_id bigint, waiting_fire_at timestamptz, created_at timestamptz

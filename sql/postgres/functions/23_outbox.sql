@@ -51,7 +51,7 @@ as $$
         array[traceparent]
     ))[1]
 $$;
-comment on function {schema}.publish is
+comment on function {schema}.publish(text, json, text, text, text) is
     'Puts one event into the outbox, in the caller''s transaction; returns its id.';
 
 -- Of steps that were recorded just now, in this transaction, with their events: ctx.publish. Nothing for

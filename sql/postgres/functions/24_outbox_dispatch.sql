@@ -254,7 +254,7 @@ create or replace function {schema}.list_outbox(
     wanted_status text default null, wanted_type text default null, wanted_aggregate text default null,
     wanted_run bigint default null, after_event bigint default 0, max_rows integer default 100
 ) returns table (
-    outbox_id bigint, event_id text, type text, payload text, aggregate text, subject text,
+    outbox_id bigint, event_id text, type text, payload json, aggregate text, subject text,
     traceparent text, run_id bigint, status text, attempts integer, last_error text,
     created_at timestamptz, visible_at timestamptz, published_at timestamptz
 )
@@ -264,8 +264,8 @@ as $$
 #variable_conflict use_column
 begin
     return query
-    select o.outbox_id, o.event_id, o.type, o.payload, o.aggregate::text, o.subject, o.traceparent, o.run_id,
-           o.status, o.attempts, o.last_error, o.created_at,
+    select o.outbox_id, o.event_id, o.type, o.payload::json, o.aggregate::text, o.subject, o.traceparent,
+           o.run_id, o.status, o.attempts, o.last_error, o.created_at,
            case when o.status = 'PENDING' then o.visible_at end, o.published_at
     from {schema}.outbox o
     where o.outbox_id > after_event

@@ -120,7 +120,7 @@ comment on function {schema}.history_entries is 'Internal: what rows and events 
 -- Of a row and an event that say the same the row is told: with the worker and the delivery of the event.
 create or replace function {schema}.run_history(run_id bigint) returns table (
     at timestamptz, kind text, step_id text, status text, attempt integer, delivery integer,
-    worker_id bigint, data text
+    worker_id bigint, data json
 )
 language sql stable
 as $$
@@ -147,7 +147,7 @@ as $$
                        else t.delivery end, 0),
            case when t.event_id is null then coalesce(t.worker_id, t.its_worker) else t.worker_id end,
            case when t.event_id is null and t.its_event is not null and t.kind in ('cancelled', 'deleted')
-                then t.its_data else t.data end
+                then t.its_data else t.data end::json
     from told t
     -- Of the events the first is told by the row.
     where t.event_id is null or t.rows_of_it = 0 or t.event_id <> t.its_event

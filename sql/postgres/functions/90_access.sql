@@ -1,4 +1,4 @@
--- Who may call what. The last file: it sees the functions of all the others.
+-- Who may call what. Behind all files that define functions: it sees them.
 --
 -- A role needs no right on any table: what it may call are SECURITY DEFINER functions, which work with the
 -- rights of the owner who installed the schema, and nothing else. So a program that may only trigger cannot
@@ -18,7 +18,8 @@ as $$
             'list_messages', 'list_archive', 'list_workflows', 'list_workers', 'get_run', 'list_runs',
             'count_runs', 'list_steps', 'list_events', 'run_history', 'lineage', 'start_flow', 'start_flows',
             'get_flow_shape', 'list_tasks', 'publish', 'publish_batch', 'list_outbox', 'outbox_lag_ms',
-            'list_schedules', 'list_retention', 'backlog') then 'producer'
+            'list_schedules', 'list_retention', 'backlog', 'find_runs', 'enqueue_batch_jsonb', 'start_flows_jsonb')
+            then 'producer'
         when p.proname in (
             'dequeue', 'claim', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
             'claim_runs', 'record_step', 'record_steps', 'add_step_events', 'finish_run', 'finish_runs',
@@ -38,8 +39,9 @@ create or replace function {schema}.readable_relations() returns regclass[]
 language sql stable
 as $$
     select array['{schema}.schema_version', '{schema}.schema_manifest', '{schema}.queues', '{schema}.workflows',
-                 '{schema}.run_info', '{schema}.run_ends', '{schema}.flow_runs', '{schema}.step_states',
-                 '{schema}.task_states']::regclass[]
+                 '{schema}.run_rows', '{schema}.run_info', '{schema}.run_ends', '{schema}.step_rows',
+                 '{schema}.step_info', '{schema}.event_rows', '{schema}.event_info', '{schema}.flow_runs',
+                 '{schema}.step_states', '{schema}.task_states']::regclass[]
 $$;
 comment on function {schema}.readable_relations is 'Internal: the tables and views that every access may read.';
 
@@ -95,41 +97,6 @@ begin
         where f.access <> 'owner' and p.proname not in ('clock', 'queue_id', 'workflow_ids', 'get_run')
     loop
         execute format('alter function %s security definer set search_path = pg_catalog, pg_temp', signature);
-    end loop;
-end
-$$;
-revoke all on all functions in schema {schema} from public;
-
--- What 00_grants.sql has remembered. Functions go by their names: a new signature is the same function.
-do $$
-declare
-    missing record;
-begin
-    for missing in
-        select f.signature, r.oid::regrole as role
-        from json_to_recordset(current_setting('pawl.granted')::json) as g (function name, role bigint)
-        join pg_proc p on p.proname = g.function
-        join {schema}.function_access() f on f.signature = p.oid and f.access <> 'owner'
-        join pg_roles r on r.oid = g.role
-        where not exists (select from aclexplode(p.proacl) a where a.grantee = r.oid)
-    loop
-        execute format('grant execute on function %s to %s', missing.signature, missing.role);
-    end loop;
-end
-$$;
-
--- An upgrade adds relations to those that every access may read: roles that have an access get them too.
-do $$
-declare
-    granted record;
-begin
-    for granted in
-        select distinct a.grantee::regrole as role
-        from pg_class c cross join lateral aclexplode(c.relacl) a
-        where c.oid = '{schema}.queues'::regclass and a.grantee not in (0, c.relowner)
-    loop
-        execute format(
-            'grant select on %s to %s', array_to_string({schema}.readable_relations(), ', '), granted.role);
     end loop;
 end
 $$;
