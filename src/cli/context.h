@@ -34,6 +34,7 @@ private:
 
 struct Context {
     std::string url = default_url;
+    bool url_given = false;  ///< by --url; the environment does not count
     Format format = Format::text;
 
     [[nodiscard]] bool json() const { return format == Format::json; }

@@ -1,5 +1,6 @@
-// pawl demo: kills a worker in the middle of a run and shows how another one finishes it. No
-// server, nothing left behind.
+// pawl demo: kills a worker in the middle of a run and shows how another one finishes it. Without
+// --url it uses a temporary SQLite file and leaves nothing behind; PAWL_URL is ignored, so that it
+// never writes into a store by accident.
 #include "cli/demo.h"
 
 #include <algorithm>
@@ -51,7 +52,8 @@ private:
 class Demo {
 public:
     explicit Demo(Context context) : context_(std::move(context)) {
-        context_.url = "sqlite:" + (directory_.path() / "demo.db").string();
+        if (!context_.url_given)
+            context_.url = "sqlite:" + (directory_.path() / "demo.db").string();
     }
 
     ExitCode run() {
@@ -195,7 +197,10 @@ ExitCode run_demo(const Context& context) {
 
 void add_demo_command(const Command& root) {
     root.add("demo", "Kill a worker in the middle of a run and see another finish it; no server")
-        .examples("  pawl demo\n  pawl demo --json")
+        .examples(
+            "  pawl demo\n  pawl demo --json\n  pawl demo --url sqlite:demo.db   keeps the run "
+            "there"
+        )
         .run(run_demo);
 }
 

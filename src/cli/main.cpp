@@ -76,6 +76,12 @@ Format format_of(std::span<char* const> words) {
     return found == end ? Format::text : Format::json;
 }
 
+bool names_url(std::span<char* const> words) {
+    return std::any_of(words.begin(), words.end(), [](std::string_view word) {
+        return word == "--url" || word.starts_with("--url=");
+    });
+}
+
 ExitCode explain(const CLI::App& app, const CLI::ParseError& error, Format format) {
     if (error.get_exit_code() == 0) {  // --help, --version
         std::ostringstream text;
@@ -94,6 +100,7 @@ ExitCode explain(const CLI::App& app, const CLI::ParseError& error, Format forma
 
 ExitCode parse_and_run(std::span<char* const> words) {
     Context context;
+    context.url_given = names_url(words);
     Action action;
     CLI::App app{"Durable workflows and message queues on SQLite or PostgreSQL."};
     build(app, Command(app, action), context);

@@ -1,0 +1,1 @@
+before() { [[ $1 != 2 ]] || pawl demo --url sqlite:demo.db; }
