@@ -140,7 +140,7 @@ Run Store::run_schedule_now(const std::string& name) const {
 }
 
 void Store::delete_schedule(const std::string& name) const {
-    if (!retrying(*backend_, [&] { return backend_->delete_schedule(name); })) refuse_unknown(name);
+    retrying(*backend_, [&] { backend_->delete_schedule(name); });
 }
 
 }  // namespace pawl

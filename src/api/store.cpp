@@ -21,7 +21,7 @@ SchemaReport Store::verify() const {
 }
 
 Queue Store::create_queue(const std::string& name, const QueueOptions& options) const {
-    model::check_queue_name(name);
+    model::check_name("queue", name);
     model::check_queue_options(name, options);
     retrying(*backend_, [&] { return backend_->create_queue(name, options); });
     return queue(name);

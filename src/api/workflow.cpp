@@ -108,7 +108,7 @@ WorkflowMetrics workflow_metrics(const std::string& workflow, const Store& store
 // --- the store's part ---
 
 WorkflowInfo Store::create_workflow(const std::string& name, const WorkflowOptions& options) const {
-    model::check_queue_name(name);
+    model::check_name("workflow", name);
     model::check_workflow_options(name, options);
     retrying(*backend_, [&] { return backend_->create_workflow(name, options); });
     return workflow(name);

@@ -63,16 +63,16 @@ void refuse(const std::string& message) {
     refuse(ErrorCode::invalid_argument, message);
 }
 
-void check_queue_name(std::string_view name) {
+void check_name(std::string_view kind, std::string_view name) {
     if (!name.empty() && name.size() <= 128 && name.front() != '.' &&
         std::ranges::all_of(name, is_name_character))
         return;
     refuse(
         ErrorCode::invalid_argument,
         fmt::format(
-            "invalid queue name '{}': use 1 to 128 letters, digits, '_', '-', '.', ':', not "
-            "starting "
+            "invalid {} name '{}': use 1 to 128 letters, digits, '_', '-', '.', ':', not starting "
             "with '.'",
+            kind,
             name.substr(0, 200)
         )
     );
@@ -89,7 +89,7 @@ void check_queue_options(std::string_view name, const QueueOptions& options) {
     if (options.max_attempts && (*options.max_attempts < 0 || *options.max_attempts > 1'000'000))
         bad("max_attempts must be 0 (no limit) to 1000000");
     if (options.dead_letter_queue && !options.dead_letter_queue->empty()) {
-        check_queue_name(*options.dead_letter_queue);
+        check_name("queue", *options.dead_letter_queue);
         if (*options.dead_letter_queue == name) bad("cannot be its own dead letter queue");
     }
 }

@@ -16,7 +16,8 @@ constexpr int max_max_attempts = 1'000'000;
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& message);
 [[noreturn]] void refuse(const std::string& message);  // as invalid_argument
-void check_queue_name(std::string_view name);
+// `kind`: "queue", "workflow", "schedule".
+void check_name(std::string_view kind, std::string_view name);
 void check_queue_options(std::string_view name, const QueueOptions& options);
 void check_schema_name(std::string_view name);
 // Both backends accept the same values: valid JSON in valid UTF-8, not nested deeper than 512.

@@ -58,7 +58,7 @@ void check_workflow_options(std::string_view name, const WorkflowOptions& option
     if (options.max_strikes && (*options.max_strikes < 1 || *options.max_strikes > 1000))
         refuse(whose + ": max_strikes must be 1 to 1000");
     if (options.dead_letter_workflow && !options.dead_letter_workflow->empty()) {
-        check_queue_name(*options.dead_letter_workflow);
+        check_name("workflow", *options.dead_letter_workflow);
         if (*options.dead_letter_workflow == name)
             refuse(whose + ": cannot be its own dead letter workflow");
     }

@@ -110,21 +110,6 @@ DueRun due_run(const ScheduleInfo& schedule, Timestamp fire_at) {
     throw Error(ErrorCode::invalid_argument, fmt::format("schedule '{}': {}", schedule.name, why));
 }
 
-void check_name(const ScheduleInfo& schedule) {
-    try {
-        check_queue_name(schedule.name);
-    } catch (const Error&) {
-        throw Error(
-            ErrorCode::invalid_argument,
-            fmt::format(
-                "invalid schedule name '{}': use 1 to 128 letters, digits, '_', '-', '.', ':', not "
-                "starting with '.'",
-                schedule.name.substr(0, 128)
-            )
-        );
-    }
-}
-
 void check_time(const ScheduleInfo& schedule, const std::optional<Timestamp>& time) {
     constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
     if (time && (*time > year_9999 || *time < Timestamp{}))
@@ -198,7 +183,7 @@ bool same_times(const ScheduleInfo& one, const ScheduleInfo& other) {
 }
 
 void check_schedule(const ScheduleInfo& schedule, std::size_t max_payload_bytes) {
-    check_name(schedule);
+    check_name("schedule", schedule.name);
     check_size("the parameters", schedule.params.text.size(), max_payload_bytes);
     check_json(schedule.params.text);
     check_place(schedule.priority, Duration::zero(), std::nullopt);

@@ -92,10 +92,10 @@ bool PostgresStore::save_schedule(const StoredSchedule& schedule) {
     return saved;
 }
 
-bool PostgresStore::delete_schedule(const std::string& name) {
+void PostgresStore::delete_schedule(const std::string& name) {
     Params params;
     params.text(name);
-    return call(sql::delete_schedule, params, Access::write).boolean(0, 0);
+    call(sql::delete_schedule, params, Access::write);
 }
 
 DueSchedules PostgresStore::due_schedules(int limit) {

@@ -99,7 +99,7 @@ public:
 
     std::vector<store::StoredSchedule> schedules(const std::optional<std::string>& only) override;
     bool save_schedule(const store::StoredSchedule& schedule) override;
-    bool delete_schedule(const std::string& name) override;
+    void delete_schedule(const std::string& name) override;
     store::DueSchedules due_schedules(int limit) override;
     bool fire_schedule(const store::ScheduleFire& fire) override;
 

@@ -77,7 +77,7 @@ QueueId require_plain_queue(Session& session, const std::string& name) {
 }
 
 void SqliteStore::create_queue(const std::string& name, const QueueOptions& options) {
-    model::check_queue_name(name);
+    model::check_name("queue", name);
     model::check_queue_options(name, options);
     write([&](Session& session, Timestamp now) {
         (void)find_plain_queue(session, name);  // a workflow's is not changed here

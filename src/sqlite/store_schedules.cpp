@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "generated/sqlite_sql.h"
 #include "model/names.h"
 #include "sqlite/new_run.h"
@@ -140,9 +142,12 @@ bool SqliteStore::save_schedule(const StoredSchedule& schedule) {
     return saved;
 }
 
-bool SqliteStore::delete_schedule(const std::string& name) {
-    return write([&](Session& session, Timestamp) {
-        return session.execute(sql::delete_schedule, std::string_view(name)) > 0;
+void SqliteStore::delete_schedule(const std::string& name) {
+    write([&](Session& session, Timestamp) {
+        if (session.execute(sql::delete_schedule, std::string_view(name)) == 0)
+            throw Error(
+                ErrorCode::schedule_not_found, fmt::format("schedule '{}' does not exist", name)
+            );
     });
 }
 

@@ -266,7 +266,7 @@ public:
     // Inserts (id 0) or updates. False: the name exists already, or the version is not the one
     // named. Throws workflow_not_found.
     virtual bool save_schedule(const StoredSchedule& schedule) = 0;
-    virtual bool delete_schedule(const std::string& name) = 0;  // false: there was none
+    virtual void delete_schedule(const std::string& name) = 0;  // throws schedule_not_found
     virtual DueSchedules due_schedules(int limit) = 0;
     // One transaction. False: another scheduler has fired it, or it was changed; nothing was done.
     // A fire time that is not due by the database's clock is refused too.

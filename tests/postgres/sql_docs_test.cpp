@@ -47,6 +47,12 @@ TEST(SqlDocsTest, only_documented_states_are_raised) {
     for (const std::string& state : raised) EXPECT_TRUE(mapped.contains(state)) << state;
 }
 
+TEST(SqlDocsTest, documented_states_are_raised) {
+    const auto raised = found(functions_source(), "errcode = '([^']*)'");
+    for (const std::string& state : found(source("docs/sql.md"), "`(PW...)`"))
+        EXPECT_TRUE(raised.contains(state)) << state;
+}
+
 class SqlDocsTableTest : public StoreTest {};
 INSTANTIATE_TEST_SUITE_P(
     , SqlDocsTableTest, ::testing::Values(BackendKind::postgres), backend_name

@@ -39,15 +39,15 @@ TEST(BackoffTest, the_cap_holds_for_the_base_too) {
 
 TEST(CheckTest, queue_names_follow_the_rule) {
     for (const auto* good : {"a", "A-1_b.c:d", "-", "_", ":"})
-        EXPECT_NO_THROW(model::check_queue_name(good));
+        EXPECT_NO_THROW(model::check_name("queue", good));
     for (const auto* bad : {"", ".a", "a b", "a\t", "é", "a/b", "a'b"})
-        EXPECT_THROW(model::check_queue_name(bad), Error) << bad;
-    EXPECT_NO_THROW(model::check_queue_name(std::string(128, 'a')));
-    EXPECT_THROW(model::check_queue_name(std::string(129, 'a')), Error);
+        EXPECT_THROW(model::check_name("queue", bad), Error) << bad;
+    EXPECT_NO_THROW(model::check_name("queue", std::string(128, 'a')));
+    EXPECT_THROW(model::check_name("queue", std::string(129, 'a')), Error);
 }
 
 TEST(CheckTest, a_refused_name_is_cut_in_the_error) {
-    const Error error = error_of([] { model::check_queue_name(std::string(100'000, 'a')); });
+    const Error error = error_of([] { model::check_name("queue", std::string(100'000, 'a')); });
     EXPECT_LT(std::string(error.what()).size(), 500U);
 }
 

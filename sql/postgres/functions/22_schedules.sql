@@ -97,10 +97,13 @@ language plpgsql
 as $$
 begin
     delete from {schema}.schedules s where s.name = schedule;
-    return found;
+    if not found then
+        raise exception 'schedule ''%'' does not exist', schedule using errcode = 'PW018';
+    end if;
+    return true;
 end
 $$;
-comment on function {schema}.delete_schedule is 'Deletes a schedule; its runs stay. False where there is none.';
+comment on function {schema}.delete_schedule is 'Deletes a schedule; its runs stay.';
 
 -- One row per schedule that has to be fired: a fire time has come, or what waited for the end of a run
 -- may go. Where there is none, one row that tells only the time and when to look again.
