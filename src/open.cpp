@@ -103,6 +103,11 @@ Store connect(const std::string& text, ConnectOptions options) {
     }
     model::check_positive("ConnectOptions: call_timeout", options.call_timeout);
     model::check_positive("ConnectOptions: pause_check_interval", options.pause_check_interval);
+    model::check_delay("ConnectOptions: poll_interval", options.poll_interval);
+    if (options.poll_interval < 10ms)
+        throw Error(
+            ErrorCode::invalid_argument, "ConnectOptions: poll_interval must be at least 10 ms"
+        );
     store::Url url(text);
     if (url.scheme() == "sqlite") return Store(open_sqlite_url(url, std::move(options)));
     if ((url.scheme() == "postgresql" || url.scheme() == "postgres") &&

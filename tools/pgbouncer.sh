@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A private PgBouncer in transaction mode before a PostgreSQL server, for tests.
+# A private PgBouncer before a PostgreSQL server, for tests.
 set -euo pipefail
 
 usage() {
     cat >&2 <<'TEXT'
-usage: pgbouncer.sh start DIR POSTGRES_URL   (re)start it before that server, print its url
+usage: pgbouncer.sh start DIR POSTGRES_URL [transaction|session]   (re)start it before that server, print its url
        pgbouncer.sh stop DIR                 fine when it is not running
        pgbouncer.sh remove DIR               stop it and delete its files
 TEXT
@@ -36,7 +36,7 @@ print(" ".join(f"{key}='{value}'" for key, value in quoted.items()))
 PYTHON
 }
 
-write_ini() { # POSTGRES_URL
+write_ini() { # POSTGRES_URL MODE
     write_as_server_user "$work/pgbouncer.ini" <<TEXT
 [databases]
 pawl = $(connection_string "$1")
@@ -47,18 +47,18 @@ listen_port = $(free_port "$(port)")
 unix_socket_dir =
 ; "any" lets every client in as the user that [databases] names, so no list of users is needed.
 auth_type = any
-pool_mode = transaction
+pool_mode = $2
 max_client_conn = 100
-default_pool_size = 4
+default_pool_size = $([[ $2 == session ]] && echo 20 || echo 4)
 ignore_startup_parameters = extra_float_digits
 logfile = $work/pgbouncer.log
 pidfile = $work/pgbouncer.pid
 TEXT
 }
 
-start() { # POSTGRES_URL
+start() { # POSTGRES_URL MODE
     stop
-    write_ini "$1"
+    write_ini "$1" "$2"
     # Its working directory is what stop() finds it by.
     if ! (cd "$work" && as_server_user "$binary" --daemon --quiet pgbouncer.ini >&2) ||
         ! wait_until 5 accepts_connections; then
@@ -86,10 +86,10 @@ binary=$(PATH=$PATH:/usr/sbin command -v pgbouncer) || fail "pgbouncer not found
 
 work=$(find_home "$dir" pgbouncer.location)/pgbouncer
 case $command/$# in
-start/1)
+start/1 | start/2)
     mkdir -p "$dir"
     work=$(create_home "$dir" pgbouncer.location pgbouncer)/pgbouncer
-    start "$1"
+    start "$1" "${2:-transaction}"
     ;;
 stop/0)
     stop

@@ -37,6 +37,9 @@ struct ConnectOptions {
     /// such. Other calls may take as long as they need.
     Duration call_timeout = 30s;
     Duration pause_check_interval = std::chrono::hours(1);  ///< for pauses that name none
+    /// How often a waiting call or an idle worker checks the store if no wake-up arrives. Wake-ups
+    /// normally arrive within milliseconds, so this only bounds the delay after a lost one.
+    Duration poll_interval = 5s;
     /// Of messages, inputs, and outputs of steps and runs.
     std::size_t max_payload_bytes = 1 << 20;
     LogHook log = log_to_stderr;     ///< nullptr: silence

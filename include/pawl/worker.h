@@ -115,9 +115,9 @@ struct WorkerOptions {
     /// but the function may go on in another thread, so nothing that belongs to a thread (a held
     /// mutex, a thread_local) may be kept over a step.
     bool share_threads = false;
-    std::optional<Duration> lease;      ///< default: each queue's
-    std::optional<Duration> heartbeat;  ///< default: the store's
-    Duration poll_interval = 5s;        ///< fallback where no wake-up reaches us
+    std::optional<Duration> lease;          ///< default: each queue's
+    std::optional<Duration> heartbeat;      ///< default: the store's
+    std::optional<Duration> poll_interval;  ///< default: the store's
     Duration backoff_base = 1s;
     Duration backoff_cap = 5min;
     std::vector<HandlerSpec> handlers;

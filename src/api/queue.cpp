@@ -17,9 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Where other processes cannot wake us, this is how often we look.
+// The longest poll interval if other processes cannot wake this one.
 constexpr Duration poll_deaf = 500ms;
-constexpr Duration poll_hearing = 5s;
 
 void check_batch(std::span<const NewMessage> messages, std::size_t max_payload_bytes) {
     for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -87,6 +86,9 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
     model::check_delay("wait", options.wait);
 
     const auto deadline = base::deadline_after(options.wait);
+    const Duration poll = backend_->hears_others()
+                              ? backend_->options().poll_interval
+                              : std::min(backend_->options().poll_interval, poll_deaf);
     store::ClaimRequest request;
     request.queues = {info().id};
     request.max_messages = options.max_messages;
@@ -99,9 +101,7 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
             for (Message& message : claim.messages) message.queue = name_;
             return std::move(claim.messages);
         }
-        auto until = std::min(
-            deadline, Clock::now() + (backend_->hears_others() ? poll_hearing : poll_deaf)
-        );
+        auto until = std::min(deadline, base::deadline_after(poll));
         if (claim.next_due) {
             until = std::min(
                 until,

@@ -16,9 +16,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Wake-ups are hints: without one the store is asked now and then, less and less often.
-constexpr Duration first_look = 20ms;
-constexpr Duration longest_look = 500ms;
+// Wake-ups are hints: without one the waiter queries the store, first after this part of the
+// store's poll_interval (20 ms by default), then less and less often (500 ms).
+constexpr int first_poll_part = 250;
+constexpr int longest_poll_part = 10;
 // Signals may come in thousands (every commit, where nobody knows whose it was).
 constexpr std::chrono::microseconds shortest_look{200};
 
@@ -75,14 +76,15 @@ Json Run::wait_json(Duration timeout) const {
                                           : backend_->find_end(id_);
     });
     if (auto result = result_of(found)) return std::move(*result);
-    Duration look = first_look;
+    const Duration poll_interval = backend_->options().poll_interval;
+    Duration poll = std::max<Duration>(poll_interval / first_poll_part, 1ms);
     while (Clock::now() < deadline) {
         const auto looked_at = Clock::now();
-        const bool told = watch.wait(std::min(deadline, looked_at + look));
+        const bool told = watch.wait(std::min(deadline, looked_at + poll));
         if (told) std::this_thread::sleep_until(std::min(deadline, looked_at + shortest_look));
         const auto now = retrying(*backend_, [&] { return backend_->find_end(id_); });
         if (auto result = result_of(now)) return std::move(*result);
-        if (!told) look = std::min(look * 2, longest_look);
+        if (!told) poll = std::min<Duration>(poll * 2, poll_interval / longest_poll_part);
     }
     throw Error(
         ErrorCode::wait_timeout,

@@ -23,7 +23,9 @@ RunSignals::Watch::~Watch() {
 
 bool RunSignals::Watch::wait(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(signals_.mutex_);
+    ++signals_.waiters_;
     signals_.changed_.wait_until(lock, deadline, [&] { return signalled_; });
+    --signals_.waiters_;
     return std::exchange(signalled_, false);
 }
 
@@ -35,6 +37,11 @@ RunSignals::Observation::Observation(RunSignals& signals, Observer observer) : s
 RunSignals::Observation::~Observation() {
     const std::lock_guard lock(signals_.observers_mutex_);
     signals_.observers_.erase(place_);
+}
+
+int RunSignals::waiters() {
+    const std::lock_guard lock(mutex_);
+    return waiters_;
 }
 
 void RunSignals::notify(RunId run) {

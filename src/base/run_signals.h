@@ -49,11 +49,14 @@ public:
     void notify_cancelled(RunId run);  // whoever holds it is told, too
     void notify_all();                 // something was written, nobody knows what
     [[nodiscard]] bool watched() const { return watches_count_ > 0; }
+    // Threads inside Watch::wait(): tests act only when they are there.
+    [[nodiscard]] int waiters();
 
 private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::multimap<RunId, Watch*> watches_;
+    int waiters_ = 0;
     std::atomic<int> watches_count_ = 0;
     std::mutex observers_mutex_;
     std::list<Observer> observers_;

@@ -9,6 +9,11 @@ WakeHub::Ticket WakeHub::ticket() {
     return last_;
 }
 
+std::size_t WakeHub::waiters() {
+    const std::lock_guard lock(mutex_);
+    return waiters_.size();
+}
+
 void WakeHub::notify(QueueId queue) {
     const std::lock_guard lock(mutex_);
     by_queue_[queue] = ++last_;

@@ -38,6 +38,9 @@ public:
         const std::stop_token& stop
     );
 
+    // Threads inside wait(): tests act only when one is there.
+    [[nodiscard]] std::size_t waiters();
+
 private:
     struct Waiter {
         Ticket ticket;

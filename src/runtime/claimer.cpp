@@ -276,8 +276,8 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
 }
 
 void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop) {
-    const Duration poll = backend_.hears_others() ? options_.poll_interval
-                                                  : std::min(options_.poll_interval, poll_deaf);
+    Duration poll = options_.poll_interval.value_or(backend_.options().poll_interval);
+    if (!backend_.hears_others()) poll = std::min(poll, poll_deaf);
     auto until = base::deadline_after(poll);
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
     until = std::min(until, suspects_.next_look());

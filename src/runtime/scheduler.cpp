@@ -14,6 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int at_a_time = 100;
+// Without a wake-up, unless the store's poll_interval is longer.
 constexpr Duration look_at_least_every = 30s;
 constexpr Duration look_for_waiting_every = 1s;  // has the run ended that they wait for?
 constexpr Duration look_after_lost_race = 100ms;
@@ -65,7 +66,7 @@ Duration Scheduler::look() {
     const auto found = backend_.due_schedules(limit);
     broken_ = 0;
     std::optional<Timestamp> next_due = found.next_due;
-    Duration pause = look_at_least_every;
+    Duration pause = std::max(look_at_least_every, backend_.options().poll_interval);
     if (found.waiting) pause = look_for_waiting_every;
     for (const store::StoredSchedule& schedule : found.due) {
         const Fired fired = fire(schedule, found.now);

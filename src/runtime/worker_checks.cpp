@@ -61,7 +61,7 @@ void Checker::check_options() const {
     if (options_.lease && *options_.lease < 10ms)
         refuse(ErrorCode::invalid_argument, "lease must be at least 10 ms");
     if (options_.lease) model::check_delay("lease", *options_.lease);
-    if (options_.poll_interval < 10ms)
+    if (options_.poll_interval && *options_.poll_interval < 10ms)
         refuse(ErrorCode::invalid_argument, "poll_interval must be at least 10 ms");
     if (options_.backoff_base < Duration::zero() || options_.backoff_cap < options_.backoff_base)
         refuse(ErrorCode::invalid_argument, "backoff: 0 <= base <= cap must hold");

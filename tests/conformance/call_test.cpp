@@ -3,6 +3,7 @@
 #include <pawl/json.h>
 
 #include "support/flow_test.h"
+#include "support/without_polling.h"
 
 namespace pawl::test {
 namespace {
@@ -40,6 +41,8 @@ protected:
     static void pause_for_ever(Context& ctx) { ctx.pause("ask", "a person"); }
 };
 PAWL_FOR_EACH_BACKEND(CallTest);
+using CallWakeupTest = WithoutPolling<CallTest>;
+PAWL_FOR_EACH_BACKEND(CallWakeupTest);
 
 TEST_P(CallTest, a_call_returns_the_output_of_the_other_run) {
     int before = 0;
@@ -386,7 +389,7 @@ TEST_P(CallTest, a_retry_of_the_caller_calls_anew) {
     EXPECT_EQ(info(again).output, Json{"5"});
 }
 
-TEST_P(CallTest, the_end_of_the_called_run_wakes_a_worker) {
+TEST_P(CallWakeupTest, the_end_of_the_called_run_wakes_a_worker) {
     testing::restore_clock(store());
     auto made = family(
         [](Context& ctx) { return ctx.call<int>("c", workflow("child").trigger()) + 1; },

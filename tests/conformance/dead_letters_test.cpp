@@ -1,4 +1,5 @@
 #include "support/store_test.h"
+#include "support/without_polling.h"
 
 namespace pawl::test {
 namespace {
@@ -14,6 +15,8 @@ protected:
     Queue mortal_queue() const { return make_queue("work", {.max_attempts = 1}); }
 };
 PAWL_FOR_EACH_BACKEND(DeadLettersTest);
+using DeadLettersWakeupTest = WithoutPolling<DeadLettersTest>;
+PAWL_FOR_EACH_BACKEND(DeadLettersWakeupTest);
 
 TEST_P(DeadLettersTest, done_and_dead_are_listed_apart_and_together) {
     const Queue queue = mortal_queue();
@@ -74,10 +77,13 @@ TEST_P(DeadLettersTest, all_dead_letters_are_replayed_and_what_was_done_stays) {
     EXPECT_EQ(queue.stats().archived, 1);
 }
 
-TEST_P(DeadLettersTest, a_replay_wakes_a_waiting_dequeue) {
+TEST_P(DeadLettersWakeupTest, a_replay_wakes_a_waiting_dequeue) {
     const Queue queue = mortal_queue();
     const auto dead = bury(queue, 1);
-    std::jthread operator_thread([&] { open().queue("work").replay_dead(); });
+    std::jthread operator_thread([&] {
+        EXPECT_TRUE(waits_for_work(store()));
+        open().queue("work").replay_dead();
+    });
     EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
 }
 

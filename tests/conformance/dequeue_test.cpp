@@ -3,12 +3,15 @@
 
 #include "support/process.h"
 #include "support/store_test.h"
+#include "support/without_polling.h"
 
 namespace pawl::test {
 namespace {
 
 class DequeueTest : public StoreTest {};
 PAWL_FOR_EACH_BACKEND(DequeueTest);
+using DequeueWakeupTest = WithoutPolling<DequeueTest>;
+PAWL_FOR_EACH_BACKEND(DequeueWakeupTest);
 
 TEST_P(DequeueTest, an_empty_queue_gives_nothing) {
     EXPECT_TRUE(take(make_queue(), 10).empty());
@@ -112,23 +115,32 @@ TEST_P(DequeueTest, two_consumers_never_get_the_same_message) {
 }
 
 TEST_P(DequeueTest, a_wait_ends_with_nothing_at_its_deadline) {
-    EXPECT_TRUE(make_queue().dequeue({.max_messages = 1, .wait = 30ms}).empty());
+    const Queue queue = make_queue();
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_TRUE(queue.dequeue({.max_messages = 1, .wait = 30ms}).empty());
+    EXPECT_GE(std::chrono::steady_clock::now() - begun, 30ms) << "it has waited";
 }
 
-TEST_P(DequeueTest, a_wait_is_ended_by_an_enqueue_of_the_same_store) {
+TEST_P(DequeueWakeupTest, a_wait_is_ended_by_an_enqueue_of_the_same_store) {
     const Queue queue = make_queue();
-    std::jthread producer([&] { queue.enqueue(Json{"1"}); });
+    std::jthread producer([&] {
+        EXPECT_TRUE(waits_for_work(store()));
+        queue.enqueue(Json{"1"});
+    });
     EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
 }
 
-TEST_P(DequeueTest, a_wait_is_ended_by_an_enqueue_of_another_store) {
+TEST_P(DequeueWakeupTest, a_wait_is_ended_by_an_enqueue_of_another_store) {
     const Queue queue = make_queue();
     const Store other = open();
-    std::jthread producer([&] { other.queue("work").enqueue(Json{"1"}); });
+    std::jthread producer([&] {
+        EXPECT_TRUE(waits_for_work(store()));
+        other.queue("work").enqueue(Json{"1"});
+    });
     EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
 }
 
-TEST_P(DequeueTest, a_wait_is_ended_by_an_enqueue_of_another_process) {
+TEST_P(DequeueWakeupTest, a_wait_is_ended_by_an_enqueue_of_another_process) {
     const Queue queue = make_queue();
     Process waiting = start_helper({"dequeue", place().url(), "work"});
     ASSERT_EQ(waiting.read_line(), "waiting");
@@ -137,28 +149,34 @@ TEST_P(DequeueTest, a_wait_is_ended_by_an_enqueue_of_another_process) {
     EXPECT_EQ(waiting.wait(), 0);
 }
 
-TEST_P(DequeueTest, a_wait_is_ended_when_a_release_brings_a_message_back) {
+TEST_P(DequeueWakeupTest, a_wait_is_ended_when_a_release_brings_a_message_back) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"});
     const Message held = take_one(queue);
-    std::jthread releaser([&] { open().queue("work").release(held); });
+    std::jthread releaser([&] {
+        EXPECT_TRUE(waits_for_work(store()));
+        open().queue("work").release(held);
+    });
     const auto messages = queue.dequeue({.max_messages = 1, .wait = 40s});
     ASSERT_EQ(messages.size(), 1U);
     EXPECT_EQ(messages.front().delivery, 2);
 }
 
-TEST_P(DequeueTest, a_wait_is_ended_by_the_time_of_a_delayed_message) {
+TEST_P(DequeueWakeupTest, a_wait_is_ended_by_the_time_of_a_delayed_message) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"}, {.delay = 50ms});
     EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
 }
 
-TEST_P(DequeueTest, a_wait_is_ended_when_the_clock_is_moved) {
+TEST_P(DequeueWakeupTest, a_wait_is_ended_when_the_clock_is_moved) {
     freeze();
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"}, {.delay = 1h});
     const Store other = open();
-    std::jthread mover([&] { testing::advance_clock(other, 1h); });
+    std::jthread mover([&] {
+        EXPECT_TRUE(waits_for_work(store()));
+        testing::advance_clock(other, 1h);
+    });
     EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
 }
 

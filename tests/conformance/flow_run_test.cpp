@@ -1,10 +1,12 @@
 // A flow's run is a run: cancel, delete, retry, fork, lists, counts, metrics, wait.
 #include <atomic>
+#include <future>
 #include <map>
 #include <pawl/json.h>
 #include <thread>
 
 #include "support/flow_test.h"
+#include "support/without_polling.h"
 
 namespace pawl::test {
 namespace {
@@ -25,6 +27,8 @@ protected:
     }
 };
 PAWL_FOR_EACH_BACKEND(FlowRunTest);
+using FlowRunWakeupTest = WithoutPolling<FlowRunTest>;
+PAWL_FOR_EACH_BACKEND(FlowRunWakeupTest);
 
 TEST_P(FlowRunTest, cancel_takes_everything_out_at_once) {
     diamond().create(store());
@@ -328,16 +332,19 @@ TEST_P(FlowRunTest, wait_returns_the_output) {
     EXPECT_EQ((run.wait<std::map<std::string, int>>(0s)), (std::map<std::string, int>{{"a", 42}}));
 }
 
-TEST_P(FlowRunTest, a_waiter_in_another_store_is_woken_by_the_last_completion) {
+TEST_P(FlowRunWakeupTest, a_waiter_in_another_store_is_woken_by_the_last_completion) {
     flow("flow").step("a").create(store());
     const RunId run = start_flow();
     const Task task = poll_step("a");
     const Store other = open();
-    std::jthread reporter([&] { complete(task, "1"); });
+    std::jthread reporter([&] {
+        EXPECT_TRUE(waits_for_runs(other));
+        complete(task, "1");
+    });
     EXPECT_EQ(flat(other.run(run).wait_json(30s)), R"({"a":1})");
 }
 
-TEST_P(FlowRunTest, a_waiter_is_woken_by_a_workers_batch_a_failure_and_a_cancel) {
+TEST_P(FlowRunWakeupTest, a_waiter_is_woken_by_a_workers_batch_a_failure_and_a_cancel) {
     flow("flow").max_attempts(1).step("a").create(store());
     const RunId good = start_flow();
     const RunId bad = start_flow();
@@ -346,17 +353,22 @@ TEST_P(FlowRunTest, a_waiter_is_woken_by_a_workers_batch_a_failure_and_a_cancel)
     ASSERT_EQ(held.size(), 3U);
     const Store other = open();
     std::jthread reporter([&] {
+        EXPECT_TRUE(waits_for_runs(other, 3));
         commit_all({complete_write(held[0], "1"), fail_write(held[1], "no luck")});
         store().cancel(cancelled, "no");
     });
+    const auto error_of_wait = [&](RunId run) {
+        return std::async(std::launch::async, [&other, run] {
+            return error_of([&] { (void)other.run(run).wait_json(30s); });
+        });
+    };
+    auto failed = error_of_wait(bad);
+    auto stopped = error_of_wait(cancelled);
     EXPECT_EQ(flat(other.run(good).wait_json(30s)), R"({"a":1})");
-    const Error error = error_of([&] { (void)other.run(bad).wait_json(30s); });
+    const Error error = failed.get();
     EXPECT_EQ(error.code(), ErrorCode::execution_failed);
     EXPECT_TRUE(contains(error.what(), "no luck"));
-    EXPECT_EQ(
-        error_of([&] { (void)other.run(cancelled).wait_json(30s); }).code(),
-        ErrorCode::run_cancelled
-    );
+    EXPECT_EQ(stopped.get().code(), ErrorCode::run_cancelled);
 }
 
 TEST_P(FlowRunTest, successful_ends_are_events_where_all_are_kept) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "support/flow_test.h"
+#include "support/without_polling.h"
 
 namespace pawl::test {
 namespace {
@@ -62,6 +63,8 @@ protected:
     }
 };
 PAWL_FOR_EACH_BACKEND(FlowWorkerTest);
+using FlowWorkerWakeupTest = WithoutPolling<FlowWorkerTest>;
+PAWL_FOR_EACH_BACKEND(FlowWorkerWakeupTest);
 
 TEST_P(FlowWorkerTest, typed_handlers_get_the_input_and_what_their_step_depends_on) {
     Flow shape = flow("flow").step("fetch").step("total", {"fetch"}).step("log", {"total"});
@@ -346,12 +349,14 @@ TEST_P(FlowWorkerTest, flows_and_workflows_take_turns_where_there_is_room_for_on
     EXPECT_EQ(runs, 3);
 }
 
-TEST_P(FlowWorkerTest, a_new_task_wakes_a_worker_that_waits) {
+TEST_P(FlowWorkerWakeupTest, a_new_task_wakes_a_worker_that_waits) {
     testing::restore_clock(store());
     auto made = single([](TaskContext&) { return 1; });
     made.start();
+    ASSERT_TRUE(worker_is_idle(store()));
     const Run first = flow("flow").start().execute(store());
     EXPECT_EQ(flat(first.wait_json(30s)), R"({"a":1})");
+    ASSERT_TRUE(worker_is_idle(store()));
     const Run second = flow("flow").start().execute(open());
     EXPECT_EQ(flat(second.wait_json(30s)), R"({"a":1})");
 }

@@ -1,6 +1,7 @@
 // Pauses, sleeps and resumes with a real worker.
 #include <pawl/json.h>
 
+#include "support/without_polling.h"
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -22,6 +23,8 @@ protected:
     }
 };
 PAWL_FOR_EACH_BACKEND(PauseTest);
+using PauseWakeupTest = WithoutPolling<PauseTest>;
+PAWL_FOR_EACH_BACKEND(PauseWakeupTest);
 
 TEST_P(PauseTest, a_paused_run_goes_on_with_the_data_of_its_resume) {
     make_workflow();
@@ -45,13 +48,14 @@ TEST_P(PauseTest, a_paused_run_goes_on_with_the_data_of_its_resume) {
     EXPECT_EQ(event_kinds(run), "paused,resumed");
 }
 
-TEST_P(PauseTest, a_resume_wakes_a_worker) {
+TEST_P(PauseWakeupTest, a_resume_wakes_a_worker) {
     testing::restore_clock(store());
     make_workflow();
     auto made = worker_for([&](Context& ctx) { return ctx.pause<int>("ask", "how many?") + 1; });
     made.start();
     const Run run = workflow("job").trigger().execute(store());
     ASSERT_TRUE(eventually([&] { return run.status() == RunStatus::paused; }));
+    ASSERT_TRUE(worker_is_idle(store()));
     open().resume(run.id(), "ask", 41);
     EXPECT_EQ(run.wait<int>(30s), 42);
 }

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "support/process.h"
 #include "support/store_test.h"
@@ -73,9 +74,16 @@ TEST_P(ProcessesTest, messages_of_a_killed_holder_come_back_when_the_lease_ends)
     ASSERT_EQ(holder.read_line(), "held");
     holder.signal(SIGKILL);
     EXPECT_EQ(holder.wait(), -SIGKILL);
-    const auto again = queue.dequeue({.max_messages = 5, .wait = 40s});
-    ASSERT_FALSE(again.empty());
-    EXPECT_EQ(again.front().delivery, 2);
+    // Their leases end one after the other.
+    std::set<MessageId> again;
+    while (again.size() < 5) {
+        const auto messages = queue.dequeue({.max_messages = 5, .wait = 40s});
+        ASSERT_FALSE(messages.empty());
+        for (const Message& message : messages) {
+            EXPECT_EQ(message.delivery, 2);
+            again.insert(message.id);
+        }
+    }
 }
 
 TEST_P(ProcessesTest, others_finish_the_work_of_a_killed_worker) {

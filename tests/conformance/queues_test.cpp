@@ -1,10 +1,13 @@
 #include "support/store_test.h"
+#include "support/without_polling.h"
 
 namespace pawl::test {
 namespace {
 
 class QueuesTest : public StoreTest {};
 PAWL_FOR_EACH_BACKEND(QueuesTest);
+using QueuesWakeupTest = WithoutPolling<QueuesTest>;
+PAWL_FOR_EACH_BACKEND(QueuesWakeupTest);
 
 TEST_P(QueuesTest, a_new_queue_has_the_documented_defaults) {
     const QueueInfo info = make_queue("mail").info();
@@ -148,11 +151,14 @@ TEST_P(QueuesTest, what_was_handed_out_before_the_pause_can_be_settled) {
     EXPECT_EQ(queue.archive(held), Outcome::done);
 }
 
-TEST_P(QueuesTest, resume_wakes_a_waiting_dequeue) {
+TEST_P(QueuesWakeupTest, resume_wakes_a_waiting_dequeue) {
     const Queue queue = make_queue();
     queue.pause();
     const MessageId id = queue.enqueue(Json{"1"});
-    std::jthread resumer([&] { open().queue("work").resume(); });
+    std::jthread resumer([&] {
+        EXPECT_TRUE(waits_for_work(store()));
+        open().queue("work").resume();
+    });
     const auto messages = queue.dequeue({.max_messages = 1, .wait = 40s});
     ASSERT_EQ(messages.size(), 1U);
     EXPECT_EQ(messages.front().id, id);

@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "support/without_polling.h"
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -11,6 +12,8 @@ namespace {
 
 class TriggerTest : public WorkflowTest {};
 PAWL_FOR_EACH_BACKEND(TriggerTest);
+using TriggerWakeupTest = WithoutPolling<TriggerTest>;
+PAWL_FOR_EACH_BACKEND(TriggerWakeupTest);
 
 TEST_P(TriggerTest, a_run_and_its_message_are_made_together) {
     freeze();
@@ -102,7 +105,7 @@ TEST_P(TriggerTest, bad_input_is_refused_and_named) {
     const std::vector<NewRun> batch{{"job", {}, {}}, {"job", {}, {}}, {"job", Json{"nan"}, {}}};
     const Error error = error_of([&] { execute_many(batch, store()); });
     EXPECT_EQ(error.code(), ErrorCode::invalid_payload);
-    EXPECT_TRUE(contains(error.what(), "2")) << "the index";
+    EXPECT_TRUE(contains(error.what(), "run 2 of")) << "the index";
     EXPECT_EQ(store().count_runs().queued, 0);
 }
 
@@ -281,10 +284,11 @@ TEST_P(TriggerTest, an_error_leaves_the_users_transaction_usable) {
     EXPECT_EQ(store().count_runs().queued, 1);
 }
 
-TEST_P(TriggerTest, the_commit_of_the_users_transaction_wakes_a_worker) {
+TEST_P(TriggerWakeupTest, the_commit_of_the_users_transaction_wakes_a_worker) {
     make_workflow();
     auto made = worker_for([](Context&) { return 1; });
     made.start();
+    ASSERT_TRUE(worker_is_idle(store()));
     const auto mine = database();
     mine->begin();
     const Run run = workflow("job").trigger().execute_in(mine->transaction(), open());

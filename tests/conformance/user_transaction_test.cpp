@@ -1,10 +1,13 @@
 #include "support/store_test.h"
+#include "support/without_polling.h"
 
 namespace pawl::test {
 namespace {
 
 class UserTransactionTest : public StoreTest {};
 PAWL_FOR_EACH_BACKEND(UserTransactionTest);
+using UserTransactionWakeupTest = WithoutPolling<UserTransactionTest>;
+PAWL_FOR_EACH_BACKEND(UserTransactionWakeupTest);
 
 TEST_P(UserTransactionTest, the_message_exists_when_the_users_transaction_commits) {
     const Queue queue = make_queue();
@@ -42,13 +45,16 @@ TEST_P(UserTransactionTest, messages_commit_together_with_the_users_own_rows) {
     EXPECT_EQ(mine->number("select count(*) from " + orders), 1);
 }
 
-TEST_P(UserTransactionTest, the_commit_wakes_a_waiting_dequeue) {
+TEST_P(UserTransactionWakeupTest, the_commit_wakes_a_waiting_dequeue) {
     const Queue queue = make_queue();
     const Store other = open();
     const auto mine = database();
     mine->begin();
     const MessageId id = queue.enqueue_in(mine->transaction(), Json{"1"});
-    std::jthread committer([&] { mine->run("commit"); });
+    std::jthread committer([&] {
+        EXPECT_TRUE(waits_for_work(other));
+        mine->run("commit");
+    });
     const auto messages = other.queue("work").dequeue({.max_messages = 1, .wait = 40s});
     ASSERT_EQ(messages.size(), 1U);
     EXPECT_EQ(messages.front().id, id);

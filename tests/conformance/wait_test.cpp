@@ -6,6 +6,7 @@
 #include <pawl/json.h>
 #include <thread>
 
+#include "support/without_polling.h"
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -34,6 +35,8 @@ Result zip_files(Context& ctx, const Params& params) {
 
 class WaitTest : public WorkflowTest {};
 PAWL_FOR_EACH_BACKEND(WaitTest);
+using WaitWakeupTest = WithoutPolling<WaitTest>;
+PAWL_FOR_EACH_BACKEND(WaitWakeupTest);
 
 TEST_P(WaitTest, wait_returns_the_output) {
     make_workflow();
@@ -45,7 +48,7 @@ TEST_P(WaitTest, wait_returns_the_output) {
     EXPECT_EQ(run.output<int>(), 42);
 }
 
-TEST_P(WaitTest, a_waiter_in_another_store_is_woken) {
+TEST_P(WaitWakeupTest, a_waiter_in_another_store_is_woken) {
     make_workflow();
     std::latch go(1);
     auto made = worker_for([&](Context&) {
@@ -55,20 +58,25 @@ TEST_P(WaitTest, a_waiter_in_another_store_is_woken) {
     made.start();
     const Store other = open();
     const RunId run = trigger();
-    std::jthread release([&] { go.count_down(); });
+    std::jthread release([&] {
+        EXPECT_TRUE(waits_for_runs(other));
+        go.count_down();
+    });
     EXPECT_EQ(other.run(run).wait<int>(30s), 1);
 }
 
-TEST_P(WaitTest, many_may_wait_for_one_run) {
+TEST_P(WaitWakeupTest, many_may_wait_for_one_run) {
     make_workflow();
     const RunId run = trigger();
     std::vector<std::future<int>> waiters;
+    const Store other = open();
     for (int i = 0; i < 4; ++i) {
         waiters.push_back(std::async(std::launch::async, [&, i] {
-            const Store mine = i % 2 == 0 ? store() : open();
-            return mine.run(run).wait<int>(30s);
+            return (i % 2 == 0 ? store() : other).run(run).wait<int>(30s);
         }));
     }
+    EXPECT_TRUE(waits_for_runs(store(), 2));
+    EXPECT_TRUE(waits_for_runs(other, 2));
     auto made = worker_for([](Context&) { return 1; });
     made.start();
     for (auto& waiter : waiters) EXPECT_EQ(waiter.get(), 1);

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "support/store_test.h"
+#include "support/without_polling.h"
 
 namespace pawl::test {
 namespace {
@@ -74,7 +75,12 @@ TEST_P(WorkerLifecycleTest, stop_waits_for_running_handlers) {
     auto made = blocking_worker(blocking).create(store());
     made.start();
     blocking.begun.wait();
-    std::jthread release([&] { blocking.go.count_down(); });
+    ASSERT_TRUE(worker_is_idle(store()));
+    std::jthread release([&] {
+        // stop() has begun when the claimer and the scheduler wait no more.
+        EXPECT_TRUE(eventually([&] { return store().backend()->wake_hub().waiters() == 0; }));
+        blocking.go.count_down();
+    });
     const StopReport report = made.stop(30s);
     EXPECT_EQ(report.stuck, 0);
     EXPECT_EQ(queue.stats().archived, 1);

@@ -67,6 +67,7 @@ TEST_P(WorkerLoopTest, a_batch_handler_gets_up_to_its_batch_size) {
         total += size;
     }
     EXPECT_EQ(total, 25U);
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{10, 10, 5}));
     EXPECT_EQ(queue.stats().leased + queue.stats().ready, 0);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <unistd.h>
 
 #include "model/names.h"
@@ -75,15 +76,32 @@ TEST_P(WorkersTest, a_worker_goes_through_its_states_in_the_store) {
     EXPECT_EQ(error_of([&] { made.start(); }).code(), ErrorCode::invalid_transition);
 }
 
+// As docs/glossary.md has it; everything else is refused.
+const std::map<std::pair<WorkerStatus, WorkerEvent>, WorkerStatus> documented_transitions{
+    {{WorkerStatus::ready, WorkerEvent::start_polling}, WorkerStatus::polling},
+    {{WorkerStatus::ready, WorkerEvent::suspend}, WorkerStatus::suspended},
+    {{WorkerStatus::ready, WorkerEvent::stop}, WorkerStatus::stopped},
+    {{WorkerStatus::polling, WorkerEvent::start_polling}, WorkerStatus::polling},
+    {{WorkerStatus::polling, WorkerEvent::poll_done}, WorkerStatus::ready},
+    {{WorkerStatus::polling, WorkerEvent::interrupt}, WorkerStatus::interrupted},
+    {{WorkerStatus::polling, WorkerEvent::suspend}, WorkerStatus::suspended},
+    {{WorkerStatus::polling, WorkerEvent::stop}, WorkerStatus::stopped},
+    {{WorkerStatus::interrupted, WorkerEvent::suspend}, WorkerStatus::suspended},
+    {{WorkerStatus::interrupted, WorkerEvent::stop}, WorkerStatus::stopped},
+    {{WorkerStatus::suspended, WorkerEvent::resume}, WorkerStatus::ready},
+    {{WorkerStatus::suspended, WorkerEvent::stop}, WorkerStatus::stopped},
+};
+
 TEST_P(WorkersTest, exactly_the_transitions_of_the_table_are_possible) {
     const WorkerId id = register_row();
     for (const auto& [from, from_name] : model::worker_statuses) {
         for (const auto& [event, event_name] : model::worker_events) {
             set_status(id, from);
-            const auto expected = model::next_status(from, event);
-            if (expected) {
+            const auto expected = documented_transitions.find({from, event});
+            if (expected != documented_transitions.end()) {
                 store().transition_worker(id, event);
-                EXPECT_EQ(store().worker(id).status, *expected) << from_name << " " << event_name;
+                EXPECT_EQ(store().worker(id).status, expected->second)
+                    << from_name << " " << event_name;
             } else {
                 const Error error = error_of([&] { store().transition_worker(id, event); });
                 EXPECT_EQ(error.code(), ErrorCode::invalid_transition)
@@ -95,9 +113,10 @@ TEST_P(WorkersTest, exactly_the_transitions_of_the_table_are_possible) {
     }
 }
 
-TEST_P(WorkersTest, the_table_in_sql_is_the_table_of_the_model) {
+TEST_P(WorkersTest, the_table_in_sql_is_the_documented_one) {
     std::vector<Row> expected;
-    for (const auto& [from, event, to] : model::worker_transitions) {
+    for (const auto& [key, to] : documented_transitions) {
+        const auto& [from, event] = key;
         expected.push_back(
             {std::string(to_string(from)),
              std::string(to_string(event)),

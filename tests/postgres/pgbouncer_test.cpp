@@ -1,6 +1,7 @@
-// Behind the real PgBouncer in transaction mode.
+// Behind the real PgBouncer, in transaction mode and in session mode.
 #include "support/process.h"
 #include "support/store_test.h"
+#include "support/without_polling.h"
 
 namespace pawl::test {
 namespace {
@@ -9,7 +10,7 @@ class PgbouncerTest : public StoreTest {
 protected:
     void SetUp() override {
         StoreTest::SetUp();
-        const Finished started = tool({"start", home_.file("bouncer"), test_server_url()});
+        const Finished started = tool({"start", home_.file("bouncer"), test_server_url(), mode()});
         ASSERT_EQ(started.code, 0) << started.err;
         url_ = with_parameter(
             started.out.substr(0, started.out.find('\n')), "schema=" + place().schema()
@@ -19,6 +20,7 @@ protected:
         tool({"remove", home_.file("bouncer")});
         StoreTest::TearDown();
     }
+    [[nodiscard]] virtual std::string mode() const { return "transaction"; }
     static Finished tool(std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), std::string(PAWL_SOURCE_DIR) + "/tools/pgbouncer.sh");
         return run(std::move(arguments));
@@ -86,6 +88,37 @@ TEST_P(PgbouncerTest, without_the_parameter_the_error_says_to_add_it) {
     const Error error = error_of([&] { (void)connect(url_, options()).queues(); });
     EXPECT_EQ(error.code(), ErrorCode::pooler_detected);
     EXPECT_TRUE(contains(error.what(), "pooler=transaction"));
+}
+
+class PgbouncerSessionTest : public WithoutPolling<PgbouncerTest> {
+protected:
+    [[nodiscard]] std::string mode() const override { return "session"; }
+    [[nodiscard]] Store in_sessions() const {
+        return connect(with_parameter(url_, "pooler=session"), options());
+    }
+};
+INSTANTIATE_TEST_SUITE_P(
+    , PgbouncerSessionTest, ::testing::Values(BackendKind::postgres), backend_name
+);
+
+TEST_P(PgbouncerSessionTest, wake_ups_arrive_through_it) {
+    make_queue();
+    const Store through = in_sessions();
+    std::jthread producer([&] {
+        EXPECT_TRUE(waits_for_work(through));
+        store().queue("work").enqueue(Json{"1"});
+    });
+    EXPECT_EQ(through.queue("work").dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
+}
+
+TEST_P(PgbouncerSessionTest, workers_work_through_it) {
+    make_queue();
+    const Store through = in_sessions();
+    auto made = worker("w").on_message("work", [](const Message&) {}).create(through);
+    made.start();
+    ASSERT_TRUE(worker_is_idle(through));
+    enqueue_many(store().queue("work"), 100);
+    EXPECT_TRUE(eventually([&] { return store().queue("work").stats().archived == 100; }));
 }
 
 }  // namespace

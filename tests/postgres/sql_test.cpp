@@ -1,4 +1,5 @@
 // Any language can be a producer and a worker with plain SQL.
+#include "support/without_polling.h"
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -11,6 +12,8 @@ protected:
     }
 };
 INSTANTIATE_TEST_SUITE_P(, SqlTest, ::testing::Values(BackendKind::postgres), backend_name);
+using SqlWakeupTest = WithoutPolling<SqlTest>;
+INSTANTIATE_TEST_SUITE_P(, SqlWakeupTest, ::testing::Values(BackendKind::postgres), backend_name);
 
 TEST_P(SqlTest, a_message_goes_through_its_life_in_sql) {
     const auto sql = database();
@@ -30,9 +33,12 @@ TEST_P(SqlTest, a_message_goes_through_its_life_in_sql) {
     EXPECT_EQ(sql->value("select archived from " + f("metrics('mail')")), "1");
 }
 
-TEST_P(SqlTest, an_enqueue_in_sql_wakes_a_waiting_dequeue) {
+TEST_P(SqlWakeupTest, an_enqueue_in_sql_wakes_a_waiting_dequeue) {
     const Queue queue = make_queue();
-    std::jthread producer([&] { database()->run("select " + f("enqueue('work', '1')")); });
+    std::jthread producer([&] {
+        EXPECT_TRUE(waits_for_work(store()));
+        database()->run("select " + f("enqueue('work', '1')"));
+    });
     EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
 }
 

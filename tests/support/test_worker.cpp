@@ -13,8 +13,11 @@
 #include <iostream>
 #include <pawl/pawl.h>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <vector>
+
+#include "store/backend.h"
 
 namespace {
 
@@ -78,7 +81,9 @@ void work(
 
 int run(const std::vector<std::string>& arguments) {
     const std::string& mode = arguments.at(0);
-    const pawl::Store store = pawl::connect(arguments.at(1));
+    pawl::ConnectOptions options;
+    if (mode == "dequeue") options.poll_interval = 24h;  // only a wake-up ends its wait
+    const pawl::Store store = pawl::connect(arguments.at(1), options);
     if (mode == "install") {
         store.install();
         return 0;
@@ -89,7 +94,10 @@ int run(const std::vector<std::string>& arguments) {
             queue.enqueue(pawl::Json{std::to_string(i)});
         say("enqueued");
     } else if (mode == "dequeue") {
-        say("waiting");
+        std::jthread observer([&] {
+            while (store.backend()->wake_hub().waiters() == 0) std::this_thread::yield();
+            say("waiting");
+        });
         const auto messages = queue.dequeue({.max_messages = 1, .lease = {}, .wait = 40s});
         say(messages.empty() ? "nothing" : std::to_string(messages.front().id.value()));
     } else if (mode == "hold") {

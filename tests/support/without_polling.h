@@ -1,0 +1,36 @@
+// A fixture whose stores and workers never check by themselves within a test's time: what such a
+// test waits for arrives by a wake-up (NOTIFY, the file watch, the process's own hub) or not at
+// all.
+#pragma once
+
+#include <pawl/pawl.h>
+
+#include "store/backend.h"
+#include "support/expect.h"
+
+namespace pawl::test {
+
+// True once a dequeue waits in the store.
+inline bool waits_for_work(const Store& store) {
+    return eventually([&] { return store.backend()->wake_hub().waiters() > 0; });
+}
+// True once a started worker has nothing to do: its claimer and its scheduler wait.
+inline bool worker_is_idle(const Store& store) {
+    return eventually([&] { return store.backend()->wake_hub().waiters() >= 2; });
+}
+// True once so many threads wait for the end of runs.
+inline bool waits_for_runs(const Store& store, int count = 1) {
+    return eventually([&] { return store.backend()->run_signals().waiters() >= count; });
+}
+
+template <class Base>
+class WithoutPolling : public Base {
+protected:
+    [[nodiscard]] ConnectOptions options() const override {
+        ConnectOptions options = Base::options();
+        options.poll_interval = std::chrono::hours(24);
+        return options;
+    }
+};
+
+}  // namespace pawl::test
