@@ -1,8 +1,27 @@
 // One file, several connections and processes.
+#include <atomic>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+
 #include <sqlite3.h>
 
 #include "support/process.h"
 #include "support/store_test.h"
+
+namespace {
+std::atomic<int> syncs = 0;
+}
+
+// SQLite's calls arrive here: the program's own symbols come before those of the C library.
+extern "C" int fdatasync(int file) {
+    ++syncs;
+    return static_cast<int>(syscall(SYS_fdatasync, file));
+}
+extern "C" int fsync(int file) {
+    ++syncs;
+    return static_cast<int>(syscall(SYS_fsync, file));
+}
 
 namespace pawl::test {
 namespace {
@@ -34,8 +53,17 @@ TEST_P(LocksTest, a_write_waits_for_another_writer) {
     const Queue queue = make_queue();
     const auto writer = database();
     writer->run("begin immediate");
-    std::jthread unlock([&] { writer->run("commit"); });
+    std::atomic<bool> enqueued = false;
+    std::jthread unlock([&] {
+        // The write cannot end before the lock does, whatever the scheduler does with the threads.
+        for (int i = 0; i < 1000; ++i) {
+            EXPECT_FALSE(enqueued);
+            std::this_thread::yield();
+        }
+        writer->run("commit");
+    });
     queue.enqueue(Json{"1"});
+    enqueued = true;
     EXPECT_EQ(queue.stats().ready, 1);
 }
 
@@ -112,8 +140,21 @@ TEST_P(LocksTest, threads_of_one_process_share_the_writer) {
     EXPECT_EQ(queue.stats().ready, 200);
 }
 
-TEST_P(LocksTest, the_file_is_as_durable_as_promised) {
+TEST_P(LocksTest, each_acknowledged_write_is_synchronised_to_the_disk) {
     EXPECT_EQ(database()->value("pragma journal_mode"), "wal");
+    const Queue queue = make_queue();
+    const int before = syncs;
+    for (int i = 0; i < 20; ++i) queue.enqueue(Json{"1"});
+    EXPECT_GE(syncs - before, 20);
+}
+
+TEST_P(LocksTest, with_synchronous_normal_a_write_does_not_wait_for_the_disk) {
+    make_queue();
+    const Queue queue = connect(with_parameter(place().url(), "synchronous=normal")).queue("work");
+    queue.enqueue(Json{"1"});
+    const int before = syncs;
+    for (int i = 0; i < 20; ++i) queue.enqueue(Json{"1"});
+    EXPECT_EQ(syncs, before);
 }
 
 }  // namespace
