@@ -66,7 +66,9 @@ public:
     [[nodiscard]] int metrics_port() const;
     void start();         ///< returns at once
     void poll_forever();  ///< start(), then returns after stop(), interrupt() or a handled signal
-    /// Claims what is there now, runs it, reports it; returns how many. Not for a started worker.
+    /// Claims everything that is ready at the call, runs it, `concurrency` at a time, and reports
+    /// it; returns how many. What arrives meanwhile may be among it, but does not keep the call
+    /// going. Not for a started worker.
     int poll_once();
     /// Claims no more, waits for the handlers, gives the rest back. Idempotent; legal before
     /// start(). A database that does not answer may hold it up by a few times

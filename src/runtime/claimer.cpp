@@ -40,6 +40,7 @@ Claimer::Claimer(
       options_(options),
       worker_(worker),
       executor_(executor),
+      committer_(committer),
       leases_(leases),
       meters_(meters),
       suspects_(executor, committer, leases) {
@@ -186,12 +187,32 @@ void Claimer::fail_unhandled() {
     unhandled_at_ = Clock::now();
 }
 
+int Claimer::claim_ready() {
+    round_.emplace();
+    int count = 0;
+    do {
+        count += claim_once(store::Scan::exact, {});
+        suspects_.attend({});
+    } while (more_);
+    round_.reset();
+    return count;
+}
+
+bool Claimer::note_in_round(const store::Claim& claim) {
+    if (!round_->began) round_->began = claim.now;
+    bool found_ready = false;
+    for (const Message& message : claim.messages) {
+        const bool first = round_->claimed.insert(message.id).second;
+        if (first && message.enqueued_at <= *round_->began) found_ready = true;
+    }
+    return found_ready;
+}
+
 // Whose turn it is may take all the room there is; what it leaves is the next one's.
 int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
     int room = executor_.wait_for_room(stop, suspects_.next_look());
     more_ = true;
     if (room == 0 || (paused_ && scan == store::Scan::streaming)) return 0;
-    if (suspects_.come_first()) scan = store::Scan::exact;  // looks for due rows first
     refresh_queues();
     fail_unhandled();
     more_ = false;
@@ -222,8 +243,10 @@ Claimer::Taken Claimer::claim_from(
         );
         meters_->claim_size.observe(static_cast<std::int64_t>(claim.messages.size()));
     }
+    const bool late = round_ && !claim.messages.empty() && !note_in_round(claim);
     // What did not fill the room was all there is.
-    if (claim.more || static_cast<int>(claim.messages.size()) >= wanted) more_ = true;
+    const bool filled = static_cast<int>(claim.messages.size()) >= wanted;
+    if (claim.more || (filled && !late)) more_ = true;
     if (claim.next_due)
         due_at_ = std::min(due_at_, base::deadline_after(*claim.next_due - claim.now));
     if (claim.messages.empty()) return {};
@@ -231,6 +254,10 @@ Claimer::Taken Claimer::claim_from(
     leases_.add(claim.messages, claim.now, asked_at);
     const int count = static_cast<int>(claim.messages.size());
     auto calls = to_calls(claim);
+    if (late) {
+        hand_back(committer_, leases_, calls);
+        return {};
+    }
     for (const auto& call : calls) set_times(*call, asked_at);
     const Taken taken{count, static_cast<int>(calls.size())};
     const auto suspects = std::stable_partition(calls.begin(), calls.end(), [](const auto& call) {

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/executor.h"
@@ -40,10 +42,10 @@ public:
     // The database was away, or this machine slept: others may not have told yet that they live.
     void distrust();
 
-    // One claim for what there is room for; returns how many messages came.
-    int claim_once(store::Scan scan, const std::stop_token& stop);
-    // Of what claim_once() brought: when the rest has been executed, what must be alone.
-    void finish_suspects() { suspects_.attend({}); }
+    // Claims everything that is ready now, as there is room for it; returns how many messages came.
+    int claim_ready();
+    // After claim_ready(), when the rest has been executed: what should be alone.
+    void finish_suspects() { suspects_.finish(); }
     // When it has stopped.
     int give_back_suspects() { return suspects_.give_back_all(); }
 
@@ -63,8 +65,18 @@ private:
         int messages = 0;
         int calls = 0;
     };
+    // What claim_ready() has claimed. A message that it settles and that is ready again, or one
+    // that was enqueued later, does not keep it claiming.
+    struct Round {
+        std::optional<Timestamp> began;
+        std::unordered_set<MessageId> claimed;
+    };
 
     void work(const std::stop_token& stop);
+    // One claim of each source for what there is room for; returns how many messages came.
+    int claim_once(store::Scan scan, const std::stop_token& stop);
+    // True if the claim has brought something that was ready when the round began.
+    [[nodiscard]] bool note_in_round(const store::Claim& claim);
     void add_source(store::Work work, int batch_size);
     void refresh_queues();
     void refresh_workflows(const Specs& specs);
@@ -82,6 +94,7 @@ private:
     const WorkerOptions& options_;
     const std::atomic<WorkerId>& worker_;  // changes if it has to register again
     Executor& executor_;
+    Committer& committer_;
     LeaseTable& leases_;
     WorkerMeters* const meters_;  // null: nobody measures
 
@@ -100,6 +113,7 @@ private:
     Clock::time_point refreshed_at_{};
     Clock::time_point due_at_{};
     bool more_ = false;
+    std::optional<Round> round_;  // of claim_ready()
     Duration error_pause_{20};
 
     std::atomic<bool> paused_ = false;

@@ -38,6 +38,8 @@ struct Executing {
     Timestamp claimed_at;                   // the database's clock at the claim,
     Clock::time_point claimed_at_steady{};  // and ours
     Clock::time_point started_at_steady{};  // only where the worker is measured
+    Clock::time_point running_since{};      // guarded by the executor,
+    bool ended = false;                     // and so is this
     Clock::time_point stale_at{};           // where it was not started by then, it goes back
     std::atomic<bool> lost = false;         // nothing of it will be recorded any more
     std::atomic<bool> cancelled = false;    // because it was cancelled

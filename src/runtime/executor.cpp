@@ -96,7 +96,7 @@ int Executor::room() {
         static_cast<int>(std::min<double>(calls_per_second_ * fetch_ahead_seconds, max_fetch_ahead)
         );
     const int capacity = options_.concurrency + ahead;
-    const int free = capacity - static_cast<int>(queued_.size() + running_count_);
+    const int free = capacity - static_cast<int>(queued_.size() + alone_.size() + running_count_);
     // Where handlers are fast, few large claims beat many small ones.
     return free * 2 > ahead ? free : 0;
 }
@@ -121,9 +121,7 @@ int Executor::wait_for_room(const std::stop_token& stop, Clock::time_point deadl
 bool Executor::wait_until_idle(Clock::time_point deadline, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     ++waiting_for_end_;
-    const bool idle = changed_.wait_until(lock, stop, deadline, [&] {
-        return queued_.empty() && running_count_ == 0;
-    });
+    const bool idle = changed_.wait_until(lock, stop, deadline, [&] { return is_idle(); });
     --waiting_for_end_;
     return idle;
 }
@@ -131,8 +129,8 @@ bool Executor::wait_until_idle(Clock::time_point deadline, const std::stop_token
 // The mutex is held. Thousands of calls end in a second: nobody is woken who would find nothing.
 void Executor::tell_waiting() {
     const bool room_found = waiting_for_room_ > 0 && room() > 0;
-    const bool end_found = waiting_for_end_ > 0 && queued_.empty() && running_count_ == 0;
-    if (room_found || end_found) changed_.notify_all();
+    const bool end_found = waiting_for_end_ > 0 && is_idle();
+    if (room_found || end_found || waiting_for_a_call_ > 0) changed_.notify_all();
 }
 
 std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_point stale_by) {
@@ -147,6 +145,10 @@ std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_poi
         }
     }
     queued_ = std::move(kept);
+    if (stale_by == Clock::time_point::max()) {
+        taken.insert(taken.end(), alone_.begin(), alone_.end());
+        alone_.clear();
+    }
     if (!taken.empty()) forget_rate();
     tell_waiting();
     return taken;
@@ -184,8 +186,9 @@ void Executor::work() {
             lock.unlock();
             go_on(fiber);
         } else {
-            const std::shared_ptr<Executing> executing = std::move(queued_.front());
-            queued_.pop_front();
+            auto& next = alone_.empty() ? queued_ : alone_;
+            const std::shared_ptr<Executing> executing = std::move(next.front());
+            next.pop_front();
             const std::size_t slot = take_slot(executing);
             look_for_stall();
             lock.unlock();
@@ -199,6 +202,7 @@ void Executor::work() {
 // The mutex is held.
 std::size_t Executor::take_slot(const std::shared_ptr<Executing>& executing) {
     ++running_count_;
+    executing->running_since = Clock::now();
     if (meters_ != nullptr) meters_->executing = static_cast<int>(running_count_);
     if (free_slots_.empty()) {
         running_.push_back(executing);
@@ -227,6 +231,7 @@ void Executor::go_on(base::Fiber* fiber) {
 
 void Executor::ended(std::size_t slot) {
     const std::lock_guard lock(mutex_);
+    running_[slot]->ended = true;
     running_[slot].reset();
     free_slots_.push_back(slot);
     --running_count_;
@@ -298,7 +303,7 @@ void Executor::settle(const std::shared_ptr<Executing>& executing, std::vector<W
 bool Executor::is_idle_but_for_this() {
     if (base::Fiber::current() != nullptr) return false;
     const std::lock_guard lock(mutex_);
-    return queued_.empty() && running_count_ == 1;
+    return queued_.empty() && alone_.empty() && running_count_ == 1;
 }
 
 std::vector<Write> Executor::report(Executing& executing) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -43,6 +44,27 @@ public:
     // have finished by the time the next claim is back. Waits until there is room; 0 when stopped,
     // and at the deadline.
     int wait_for_room(const std::stop_token& stop, Clock::time_point deadline);
+    // While it lives, nothing that was pushed is started.
+    class StartsHeld {
+    public:
+        explicit StartsHeld(Executor& executor);
+        ~StartsHeld();
+        StartsHeld(const StartsHeld&) = delete;
+        StartsHeld& operator=(const StartsHeld&) = delete;
+
+    private:
+        Executor& executor_;
+    };
+    // Starts the call although starts are held, in a slot beyond `concurrency` if all are taken.
+    void push_alone(std::shared_ptr<Executing> executing);
+    // Waits until the time that `start_at` gives for the last start of a call that runs and whose
+    // outcome is not decided yet. False: stopped.
+    using StartAt = std::function<Clock::time_point(Clock::time_point last_start)>;
+    bool wait_to_start(const StartAt& start_at, const std::stop_token& stop);
+    // Returns when the call has ended, or at the deadline: false.
+    bool wait_until_ended(
+        const Executing& executing, Clock::time_point deadline, const std::stop_token& stop
+    );
     // Returns when nothing is queued or running, or at the deadline: false.
     bool wait_until_idle(Clock::time_point deadline, const std::stop_token& stop = {});
 
@@ -61,6 +83,8 @@ private:
     void ended(std::size_t slot);
     [[nodiscard]] std::size_t take_slot(const std::shared_ptr<Executing>& executing);
     [[nodiscard]] bool has_work() const;
+    [[nodiscard]] bool is_idle() const;
+    [[nodiscard]] Clock::time_point last_start() const;
     [[nodiscard]] std::size_t waiting_work() const;
     void call_threads(std::size_t work);
     void look_for_stall();
@@ -99,7 +123,10 @@ private:
     bool stopping_ = false;
     int waiting_for_room_ = 0;
     int waiting_for_end_ = 0;
+    int waiting_for_a_call_ = 0;  // to end
+    int holds_ = 0;               // see StartsHeld
     std::deque<std::shared_ptr<Executing>> queued_;
+    std::deque<std::shared_ptr<Executing>> alone_;     // see push_alone()
     std::deque<base::Fiber*> ready_;                   // fibers that may go on
     std::vector<std::shared_ptr<Executing>> running_;  // empty places are in free_slots_
     std::vector<std::size_t> free_slots_;

@@ -53,13 +53,70 @@ bool Executor::add_thread() {
 
 std::size_t Executor::waiting_work() const {
     const auto concurrency = static_cast<std::size_t>(options_.concurrency);
+    if (stopping_) return ready_.size();
     const std::size_t startable =
-        stopping_ ? 0 : concurrency - std::min(concurrency, running_count_);
-    return ready_.size() + std::min(queued_.size(), startable);
+        holds_ > 0 ? 0 : concurrency - std::min(concurrency, running_count_);
+    return ready_.size() + alone_.size() + std::min(queued_.size(), startable);
 }
 
 bool Executor::has_work() const {
     return waiting_work() > 0;
+}
+
+bool Executor::is_idle() const {
+    return queued_.empty() && alone_.empty() && running_count_ == 0;
+}
+
+Executor::StartsHeld::StartsHeld(Executor& executor) : executor_(executor) {
+    const std::lock_guard lock(executor_.mutex_);
+    ++executor_.holds_;
+}
+
+Executor::StartsHeld::~StartsHeld() {
+    const std::lock_guard lock(executor_.mutex_);
+    if (--executor_.holds_ == 0) executor_.call_threads(executor_.queued_.size());
+}
+
+void Executor::push_alone(std::shared_ptr<Executing> executing) {
+    const std::lock_guard lock(mutex_);
+    alone_.push_back(std::move(executing));
+    call_threads(1);
+    // All may be in bodies that never return.
+    if (threads_.size() - busy_threads_ < waiting_work()) add_thread();
+}
+
+// The mutex is held.
+Executor::Clock::time_point Executor::last_start() const {
+    auto last = Clock::time_point{};
+    for (const auto& executing : running_) {
+        if (!executing || executing->lost || executing->reported) continue;
+        last = std::max(last, executing->running_since);
+    }
+    return last;
+}
+
+bool Executor::wait_to_start(const StartAt& start_at, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    ++waiting_for_a_call_;
+    while (!stop.stop_requested()) {
+        const auto until = start_at(last_start());
+        if (until <= Clock::now()) break;
+        changed_.wait_until(lock, stop, until, [&, before = finished_] {
+            return finished_ != before;
+        });
+    }
+    --waiting_for_a_call_;
+    return !stop.stop_requested();
+}
+
+bool Executor::wait_until_ended(
+    const Executing& executing, Clock::time_point deadline, const std::stop_token& stop
+) {
+    std::unique_lock lock(mutex_);
+    ++waiting_for_a_call_;
+    const bool ended = changed_.wait_until(lock, stop, deadline, [&] { return executing.ended; });
+    --waiting_for_a_call_;
+    return ended;
 }
 
 // Bodies that take long keep their threads: others must not wait for them. Where they get on, but

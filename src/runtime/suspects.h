@@ -1,20 +1,18 @@
-// Calls that may kill their process: each shall be executed when nothing else is in it. While the
-// worker has other work, a suspect waits a moment and then goes back without a strike, for a
-// worker that is idle. A worker that never is stops claiming now and then until it is.
+// Holds the suspects of a worker and executes them one after the other, as SuspectPolicy says.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <stop_token>
-#include <utility>
 #include <vector>
 
 #include "runtime/committer.h"
 #include "runtime/executor.h"
+#include "runtime/suspect_policy.h"
 
 namespace pawl::runtime {
 
-// Gives back what was not started: as if it had not been handed out. Returns how many messages.
+// Gives back what was not started, as if it had not been claimed. Returns how many messages.
 int hand_back(
     Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Executing>> unstarted
 );
@@ -28,36 +26,34 @@ public:
     Suspects(Executor& executor, Committer& committer, LeaseTable& leases)
         : executor_(executor), committer_(committer), leases_(leases) {}
 
-    // Two strikes before this hand-out.
-    [[nodiscard]] static bool is_one(const Message& message) { return message.strikes > 2; }
+    [[nodiscard]] static bool is_one(const Message& message) {
+        return SuspectPolicy::is_suspect(message.strikes);
+    }
 
     void hold(Calls calls);
-    // Executes them alone where the worker is idle, and gives back what has waited long enough.
+    // Executes the next one if a window may begin, which takes up to two seconds, and hands back
+    // those that have waited for too long.
     void attend(const std::stop_token& stop);
+    // Executes all of them now, whatever other work has to wait.
+    void finish();
     [[nodiscard]] Clock::time_point next_look() const;
-    // True once after room was made for them: the next claim shall bring them before other work.
-    [[nodiscard]] bool come_first() { return std::exchange(come_first_, false); }
     int give_back_all();
 
 private:
     struct Held {
         std::shared_ptr<Executing> call;
+        Duration lease{};
         Clock::time_point until;
     };
 
-    void run_alone(const std::stop_token& stop);
-    [[nodiscard]] bool give_back_old(Clock::time_point now);
-    void note_postponed(Clock::time_point now);
-    void make_room(const std::stop_token& stop);
+    void execute_first(const std::stop_token& stop);
+    void give_back_old(Clock::time_point now);
 
     Executor& executor_;
     Committer& committer_;
     LeaseTable& leases_;
     std::vector<Held> held_;
-    Duration patience_{0};  // how long to claim nothing at the next try; 0: nothing is put off
-    Clock::time_point try_at_{};
-    Clock::time_point put_off_at_{};
-    bool come_first_ = false;
+    SuspectPolicy policy_;
 };
 
 }  // namespace pawl::runtime

@@ -196,9 +196,10 @@ int WorkerRuntime::poll_once() {
         );
     transition(WorkerEvent::start_polling);
     if (scheduler_) scheduler_->look();
-    const int count = claimer_->claim_once(store::Scan::exact, {});
+    const int count = claimer_->claim_ready();
     executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
     claimer_->finish_suspects();
+    executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
     committer_->flush(base::deadline_after(backend_->options().retry_timeout));
     if (dispatcher_) dispatcher_->dispatch_once();
     if (pruner_) pruner_->look();

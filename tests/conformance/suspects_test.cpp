@@ -1,4 +1,5 @@
-// Runs that came back twice without a report: executed when nothing else is in the process.
+// Runs that came back twice without a report: executed alone, as far as that is possible in a
+// moment.
 #include <atomic>
 #include <latch>
 #include <pawl/json.h>
@@ -25,7 +26,7 @@ protected:
         (void)claim_one();
         return run;
     }
-    [[nodiscard]] Worker worker_with_both() {
+    [[nodiscard]] Worker worker_with_both(int concurrency = 16) {
         return worker("w")
             .handle(
                 "long",
@@ -46,6 +47,7 @@ protected:
                 }
             )
             .share_threads(shares_threads())
+            .concurrency(concurrency)
             .poll_interval(50ms)
             .create(store());
     }
@@ -58,25 +60,67 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(SuspectsTest);
 
-TEST_P(SuspectsTest, a_busy_worker_gives_a_suspect_back_without_a_strike_and_goes_on) {
-    const RunId suspect = trigger_suspect();
-    const RunId other = trigger("long");
-    auto made = worker_with_both();
+TEST_P(SuspectsTest, a_body_that_does_not_return_holds_up_neither_suspects_nor_others) {
+    std::vector<RunId> suspects;
+    for (int i = 0; i < 3; ++i) suspects.push_back(trigger("job", Json{"true"}));
+    for (int i = 0; i < 2; ++i) {
+        while (!claim().messages.empty()) continue;
+        advance(1min);
+    }
+    (void)trigger("long");
+    auto made = worker_with_both(8);
     made.start();
     started.wait();
+    for (const RunId run : suspects) {
+        EXPECT_TRUE(finished(trigger("job", Json{"false"})));
+        EXPECT_TRUE(finished(run));
+        EXPECT_EQ(status(run), RunStatus::success);
+        EXPECT_EQ(info(run).strikes, 0);
+    }
+    EXPECT_EQ(executed, 6);
+    EXPECT_EQ(inside, 1) << "the body is still there";
+    go.count_down();
+}
+
+TEST_P(SuspectsTest, a_worker_whose_threads_are_all_taken_has_a_slot_for_a_suspect) {
+    const RunId suspect = trigger_suspect();
+    (void)trigger("long");
+    auto made = worker_with_both(2);
+    made.start();
+    started.wait();
+    (void)trigger("long");
+    EXPECT_TRUE(eventually([&] { return inside == 2; }));
+    // There is no room for a claim now; what was claimed just before has a slot all the same.
     advance(1min);
-    EXPECT_TRUE(eventually([&] { return info(suspect).delivery > 2; })) << "it was claimed";
-    for (const RunId run : {trigger("job", Json{"false"}), trigger("job", Json{"false"})})
-        EXPECT_TRUE(finished(run)) << "there are free threads";
-    EXPECT_TRUE(eventually([&] { return info(suspect).delivery >= 5; }));
-    EXPECT_LE(info(suspect).strikes, 3) << "hand-outs that were not executed do not count";
-    EXPECT_EQ(status(suspect), RunStatus::running);
-    EXPECT_EQ(alone, 0);
     go.count_down();
     EXPECT_TRUE(finished(suspect));
-    EXPECT_EQ(status(suspect), RunStatus::success);
-    EXPECT_EQ(alone, 1);
-    EXPECT_TRUE(finished(other));
+}
+
+TEST_P(SuspectsTest, nothing_new_is_started_beside_a_suspect_for_a_moment) {
+    make_workflow("other");
+    const RunId suspect = trigger_suspect();
+    advance(1min);
+    std::atomic<bool> other_started = false;
+    std::atomic<bool> beside = false;
+    std::chrono::steady_clock::duration took{};
+    auto made = worker("w")
+                    .handle("other", [&](Context&) { other_started = true; })
+                    .handle(
+                        "job",
+                        [&](Context&, bool) {
+                            const auto began = std::chrono::steady_clock::now();
+                            (void)trigger("other");
+                            beside = eventually([&] { return other_started.load(); });
+                            took = std::chrono::steady_clock::now() - began;
+                        }
+                    )
+                    .share_threads(shares_threads())
+                    .poll_interval(50ms)
+                    .create(store());
+    made.start();
+    EXPECT_TRUE(finished(suspect));
+    EXPECT_TRUE(beside) << "but not for long";
+    EXPECT_GE(took, 200ms);
 }
 
 TEST_P(SuspectsTest, an_idle_worker_executes_a_suspect_at_once) {
@@ -108,17 +152,16 @@ TEST_P(SuspectsTest, a_suspect_that_is_claimed_beside_others_waits_for_them) {
     );
     // On SQLite, and wherever due runs are looked for first, the suspect comes before the other.
     started.wait();
-    if (status(suspect) != RunStatus::success) {
-        EXPECT_TRUE(eventually([&] { return info(suspect).delivery >= 2; }));
-        EXPECT_EQ(alone, 0);
-    }
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_TRUE(eventually([&] { return info(suspect).delivery >= 1; }));
     go.count_down();
     EXPECT_TRUE(finished(suspect));
-    EXPECT_EQ(alone, 1) << "nothing else was executed with it";
+    const bool waited_in_vain = std::chrono::steady_clock::now() - began > 800ms;
+    EXPECT_TRUE(alone == 1 || waited_in_vain) << "the other had just begun";
     EXPECT_TRUE(finished(other));
 }
 
-TEST_P(SuspectsTest, a_worker_that_always_has_other_work_gets_to_a_suspect_some_time) {
+TEST_P(SuspectsTest, a_worker_that_always_has_other_work_gets_to_a_suspect) {
     make_workflow("busy", {.lease = 10h});
     const RunId suspect = trigger_suspect();
     std::atomic<int> count = 0;
@@ -143,11 +186,10 @@ TEST_P(SuspectsTest, a_worker_that_always_has_other_work_gets_to_a_suspect_some_
             .create(store());
     (void)trigger("busy");
     made.start();
-    EXPECT_TRUE(eventually([&] { return count > 0; }));
+    EXPECT_TRUE(eventually([&] { return count > 2; }));
     advance(1min);
     EXPECT_TRUE(finished(suspect));
     EXPECT_EQ(status(suspect), RunStatus::success);
-    EXPECT_GT(count, 2);
     done = true;
 }
 

@@ -97,10 +97,67 @@ TEST_P(WorkerLoopTest, poll_once_does_what_is_there_and_returns) {
     auto made =
         worker("w").on_message("work", [](const Message&) {}).concurrency(2).create(store());
     EXPECT_EQ(made.poll_once(), 0);
+    enqueue_many(queue, 40);
+    EXPECT_EQ(made.poll_once(), 40) << "not only as many as there are threads";
+    EXPECT_EQ(queue.stats().archived, 40);
+    EXPECT_EQ(made.poll_once(), 0);
+    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::ready);
+}
+
+TEST_P(WorkerLoopTest, poll_once_takes_what_is_ready_of_all_its_handlers) {
+    enqueue_many(make_queue("a"), 20);
+    enqueue_many(make_queue("b"), 20);
+    std::atomic<int> batches = 0;
+    auto made = worker("w")
+                    .on_message("a", [](const Message&) {})
+                    .on_batch("b", 5, [&](std::span<const Message>) { ++batches; })
+                    .concurrency(2)
+                    .create(store());
+    EXPECT_EQ(made.poll_once(), 40);
+    EXPECT_GE(batches, 4);
+    EXPECT_EQ(store().queue("a").stats().archived, 20);
+    EXPECT_EQ(store().queue("b").stats().archived, 20);
+}
+
+TEST_P(WorkerLoopTest, what_arrives_during_poll_once_does_not_keep_it_going) {
+    const Queue queue = make_queue();
+    std::atomic<int> executed = 0;
+    auto made = worker("w")
+                    .on_message(
+                        "work",
+                        [&](const Message&) {
+                            ++executed;
+                            queue.enqueue(Json{"1"});
+                        }
+                    )
+                    .concurrency(2)
+                    .create(store());
+    enqueue_many(queue, 10);
+    const int count = made.poll_once();
+    EXPECT_GE(count, 10);
+    EXPECT_EQ(count, executed);
+    EXPECT_EQ(queue.stats().ready, 10) << "each has left one, and none is leased";
+    EXPECT_EQ(queue.stats().leased, 0);
+}
+
+TEST_P(WorkerLoopTest, what_poll_once_releases_is_for_the_next_call) {
+    const Queue queue = make_queue();
+    std::atomic<int> executed = 0;
+    auto made = worker("w")
+                    .on_message(
+                        "work",
+                        [&](HandlerContext& context) {
+                            ++executed;
+                            context.release(context.message());
+                        }
+                    )
+                    .concurrency(2)
+                    .create(store());
     enqueue_many(queue, 2);
     EXPECT_EQ(made.poll_once(), 2);
-    EXPECT_EQ(queue.stats().archived, 2);
-    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::ready);
+    EXPECT_EQ(executed, 2);
+    EXPECT_EQ(queue.stats().ready, 2);
+    for (const Message& message : queue.list(MessageState::ready)) EXPECT_EQ(message.strikes, 0);
 }
 
 TEST_P(WorkerLoopTest, handlers_run_at_the_same_time) {
