@@ -24,7 +24,8 @@ enum class LogLevel { debug, info, warning, error };
 [[nodiscard]] std::string_view to_string(LogLevel level);
 /// Called from any thread, one call at a time. Must not call back into the store.
 using LogHook = std::function<void(LogLevel, std::string_view message)>;
-/// Writes warnings and errors to standard error: the default.
+/// Writes lines of level info and above to standard error, with the time: the default. The
+/// environment variable PAWL_LOG changes the level: debug, info, warning, error or off.
 void log_to_stderr(LogLevel level, std::string_view message);
 
 struct ConnectOptions {

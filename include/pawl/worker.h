@@ -56,7 +56,9 @@ public:
     explicit Worker(std::shared_ptr<runtime::WorkerRuntime> runtime);
     Worker(Worker&&) noexcept;
     Worker& operator=(Worker&&) noexcept;
-    ~Worker();  ///< stop(0s) where it was not stopped
+    /// stop(0s) if it was not stopped. Then it waits for handlers that still run, because their
+    /// threads belong to the worker: a body that never returns holds it up. It logs which ones.
+    ~Worker();
 
     /// Changes if the worker's row was purged while it was away: it drops its leases and registers
     /// again.
@@ -77,8 +79,10 @@ public:
     void interrupt();  ///< ends the polling; poll_forever() returns after a drain
     void suspend();    ///< claims nothing until resume()
     void resume();
-    /// SIGINT and SIGTERM end poll_forever() with a drain. Opt-in; in a process with several
-    /// workers each is asked to (or see pawl::poll_forever).
+    /// SIGINT and SIGTERM end poll_forever() with a drain. A second signal ends the process
+    /// immediately, with the signal's default action; leases then end by their time. When the last
+    /// worker that handles signals has ended, the handlers from before are in place again. Opt-in;
+    /// in a process with several workers each is asked to (or see pawl::poll_forever).
     void handle_signals();
 
 private:

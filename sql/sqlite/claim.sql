@@ -30,7 +30,7 @@ where queue_id = @queue_id and state <> 'ready' and visible_at > @after_time
 order by visible_at limit 1;
 
 -- name: due_messages(queue_id, now, max_messages)
-select message_id, priority, strikes from pawl_messages
+select message_id, priority, strikes, state = 'leased', delivery, worker_id from pawl_messages
 where queue_id = @queue_id and state <> 'ready' and visible_at <= @now
 order by visible_at limit @max_messages;
 

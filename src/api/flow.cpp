@@ -51,7 +51,7 @@ TaskOutcome report(store::Backend& backend, Send send, Recorded recorded) {
             return in_doubt && recorded(outcome) ? TaskOutcome::done : outcome;
         } catch (Error& error) {
             in_doubt = in_doubt || error.in_doubt();
-            if (error.retryable() && retry.wait(error.what())) continue;
+            if (error.retryable() && retry.wait(error)) continue;
             if (in_doubt) error.mark_in_doubt();
             throw;
         }

@@ -46,6 +46,36 @@ bool is_subscribed(const std::vector<std::string>& prefixes, const std::string& 
            });
 }
 
+// Registrations are static objects: the linker leaves out the files of a static library that
+// nothing refers to.
+void warn_of_empty_discovery(
+    store::Backend& backend, const std::string& worker, const std::string& prefix
+) {
+    backend.log().warning(fmt::format(
+        "worker '{}': discover(\"{}\") found no workflow; register one with PAWL_WORKFLOW, and if "
+        "it "
+        "is in a static library, link that with pawl_link_workflows(TARGET LIBRARY) in CMake: the "
+        "linker drops the registrations otherwise",
+        worker,
+        prefix
+    ));
+}
+
+void warn_of_unmatched_prefixes(store::Backend& backend, const WorkerOptions& options) {
+    for (const std::string& prefix : options.prefixes) {
+        const bool matched = std::ranges::any_of(options.handlers, [&](const HandlerSpec& spec) {
+            return (spec.workflow || spec.flow) && spec.queue.starts_with(prefix);
+        });
+        if (!matched)
+            backend.log().warning(fmt::format(
+                "worker '{}': none of its handlers is below the prefix '{}': it executes no run "
+                "there, and fails those that no live worker handles",
+                options.name,
+                prefix
+            ));
+    }
+}
+
 }  // namespace
 
 std::span<const Message> HandlerContext::messages() const {
@@ -77,7 +107,9 @@ Worker WorkerBuilder::create(const Store& store) const {
     WorkerOptions options = options_;
     if (options.prefixes.empty()) options.prefixes = prefixes_from_environment();
     for (const std::string& prefix : options.discover) {
-        for (DiscoveredWorkflow& found : discover_workflows(prefix)) {
+        auto workflows = discover_workflows(prefix);
+        if (workflows.empty()) warn_of_empty_discovery(*store.backend(), options.name, prefix);
+        for (DiscoveredWorkflow& found : workflows) {
             if (std::ranges::find(options.handlers, found.name, &HandlerSpec::queue) !=
                 options.handlers.end())
                 continue;  // handled by hand, or found by another prefix
@@ -86,6 +118,7 @@ Worker WorkerBuilder::create(const Store& store) const {
             options.handlers.push_back({found.name, 1, {}, std::move(found.handler), {}});
         }
     }
+    warn_of_unmatched_prefixes(*store.backend(), options);
     std::erase_if(options.handlers, [&](const HandlerSpec& spec) {
         return (spec.workflow || spec.flow) && !is_subscribed(options.prefixes, spec.queue);
     });

@@ -42,7 +42,7 @@ std::vector<Triggered> trigger(store::Backend& backend, std::span<const NewRun> 
         try {
             return backend.trigger(runs);
         } catch (const Error& error) {
-            if (error.in_doubt() && keyed ? !retry.wait(error.what()) : !retry.again(error)) throw;
+            if (error.in_doubt() && keyed ? !retry.wait(error) : !retry.again(error)) throw;
         }
     }
 }

@@ -1,6 +1,12 @@
 #include "base/log.h"
 
+#include <array>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fmt/format.h>
+#include <optional>
 
 namespace pawl {
 
@@ -18,10 +24,36 @@ std::string_view to_string(LogLevel level) {
     return "unknown";
 }
 
+namespace {
+
+// PAWL_LOG: a level, or "off". Anything else is the default.
+std::optional<LogLevel> least_level() {
+    const char* const value = std::getenv("PAWL_LOG");
+    const std::string_view wanted = value == nullptr ? "" : value;
+    if (wanted == "off") return std::nullopt;
+    for (const LogLevel level : {LogLevel::debug, LogLevel::warning, LogLevel::error}) {
+        if (wanted == to_string(level)) return level;
+    }
+    return LogLevel::info;
+}
+
+std::string utc_now() {
+    const auto now = std::chrono::system_clock::now();
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+    const auto part = std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()) % 1s;
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    std::array<char, 32> text{};
+    const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+    return fmt::format("{}.{:03}Z", std::string_view(text.data(), size), part.count());
+}
+
+}  // namespace
+
 void log_to_stderr(LogLevel level, std::string_view message) {
-    if (level < LogLevel::warning) return;
-    std::string line("pawl ");
-    line.append(to_string(level)).append(": ").append(message).append("\n");
+    static const std::optional<LogLevel> least = least_level();
+    if (!least || level < *least) return;
+    const std::string line = fmt::format("{} {} pawl: {}\n", utc_now(), to_string(level), message);
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -19,6 +19,11 @@ void log_as_json(LogLevel level, std::string_view message) {
     fmt::print(stderr, "{}\n", line);
 }
 
+// Of commands, only what needs attention.
+void log_as_text(LogLevel level, std::string_view message) {
+    if (level >= LogLevel::warning) fmt::print(stderr, "pawl {}: {}\n", to_string(level), message);
+}
+
 [[noreturn]] void fail_output() {
     const int error = errno;
     throw OutputError(
@@ -30,7 +35,7 @@ void log_as_json(LogLevel level, std::string_view message) {
 }  // namespace
 
 Store Context::connect(ConnectOptions options) const {
-    if (json()) options.log = log_as_json;
+    if (options.log) options.log = json() ? log_as_json : log_as_text;
     return pawl::connect(url, std::move(options));
 }
 

@@ -67,7 +67,9 @@ private:
 };
 
 ExitCode work(const Context& context, const WorkerArguments& arguments) {
-    const Store store = context.connect(demo::connect_options());
+    ConnectOptions options = demo::connect_options();
+    options.log = nullptr;  // the demo tells the story itself
+    const Store store = context.connect(std::move(options));
     auto worker =
         pawl::worker(arguments.name)
             .handle(demo::ship_order, OrderHandler(context, arguments))

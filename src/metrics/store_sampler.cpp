@@ -54,9 +54,10 @@ void StoreSampler::look() {
     try {
         found = backend_->backlog(queues_);
     } catch (const std::exception& error) {
-        backend_->log().warning(
-            fmt::format("metrics: what waits in the store is not known: {}", error.what())
-        );
+        if (!store::Outage::Reporter(backend_->outage()).failed(error))
+            backend_->log().warning(
+                fmt::format("metrics: reading the store's backlog failed: {}", error.what())
+            );
     }
     const std::lock_guard lock(mutex_);
     last_ = std::move(found);

@@ -1,6 +1,7 @@
 #include "postgres/claim_rows.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "model/names.h"
 
@@ -115,6 +116,28 @@ store::ClaimedTask read_task(const Rows& rows, int row) {
     return task;
 }
 
+// See the head of 05_claim.sql. Leases may have ended that this claim has not taken.
+void read_notes(std::string_view text, store::Claim& claim) {
+    const auto notes = nlohmann::json::parse(text);
+    const auto& lost = notes.at("lost");
+    for (std::size_t i = 0; i < lost.size(); ++i) {
+        const MessageId message(lost[i].get<std::int64_t>());
+        if (std::ranges::find(claim.messages, message, &Message::id) == claim.messages.end())
+            continue;
+        const auto& worker = notes.at("workers").at(i);
+        claim.taken_over.push_back(
+            {message, WorkerId(worker.is_null() ? 0 : worker.get<std::int64_t>())}
+        );
+    }
+    const auto& poison = notes.at("poison");
+    for (std::size_t i = 0; i < poison.size(); ++i)
+        claim.poisoned.push_back(
+            {MessageId(poison[i].get<std::int64_t>()),
+             QueueId(notes.at("queues").at(i).get<std::int64_t>()),
+             notes.at("reasons").at(i).get<std::string>()}
+        );
+}
+
 struct Place {
     int priority;
     std::int64_t message;
@@ -154,6 +177,7 @@ ReadClaim read_claim(const Rows& rows, const store::ClaimRequest& request) {
     claim.after = QueueId(rows.id(tail, col_last_queue));
     claim.more = rows.boolean(tail, col_more);
     read.looked = rows.boolean(tail, col_looked);
+    if (!rows.is_null(tail, col_payload)) read_notes(rows.text(tail, col_payload), claim);
     return read;
 }
 

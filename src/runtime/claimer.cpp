@@ -34,7 +34,8 @@ Claimer::Claimer(
     Executor& executor,
     Committer& committer,
     LeaseTable& leases,
-    WorkerMeters* meters
+    WorkerMeters* meters,
+    WorkLog& log
 )
     : backend_(backend),
       options_(options),
@@ -43,6 +44,8 @@ Claimer::Claimer(
       committer_(committer),
       leases_(leases),
       meters_(meters),
+      log_(log),
+      outage_(backend.outage()),
       suspects_(executor, committer, leases) {
     bool runs = false;
     std::set<int> batch_sizes;  // of messages; a run is alone
@@ -108,7 +111,13 @@ void Claimer::work(const std::stop_token& stop) {
             error_pause_ = 20ms;
         } catch (const std::exception& error) {
             distrust();
-            backend_.log().warning(fmt::format("claiming goes on later: {}", error.what()));
+            if (!outage_.failed(error))
+                log_.write(
+                    LogLevel::warning,
+                    fmt::format(
+                        "claim failed, retrying in {} ms: {}", error_pause_.count(), error.what()
+                    )
+                );
             if (meters_ != nullptr) meters_->claim_errors.add();
             pause_after_error(stop);
         }
@@ -129,7 +138,7 @@ void Claimer::refresh_queues() {
     }
     if (specs.size() < names_.size() &&
         (specs_.size() != specs.size() || refreshed_at_ == Clock::time_point{}))
-        backend_.log().warning("some queues of this worker do not exist any more");
+        log_.write(LogLevel::warning, "some of its queues do not exist any more");
     specs_ = std::move(specs);
     queues_.clear();
     for (Source& source : sources_) {
@@ -181,9 +190,10 @@ void Claimer::fail_unhandled() {
     look_again_ = Clock::now() - unhandled_at_ < look_for_unhandled_every;
     if (look_again_) return;
     for (const RunId run : backend_.fail_unhandled(options_.prefixes))
-        backend_.log().warning(fmt::format(
-            "run {} has failed: no live worker has a handler for its workflow", run.value()
-        ));
+        log_.write(
+            LogLevel::error,
+            fmt::format("run {} failed: no live worker has a handler for its workflow", run.value())
+        );
     unhandled_at_ = Clock::now();
 }
 
@@ -237,6 +247,7 @@ Claimer::Taken Claimer::claim_from(
     const auto asked_at = Clock::now();
     source.stream.set_worker(worker_);
     store::Claim claim = source.stream.next(wanted, scan);
+    outage_.succeeded();
     if (meters_ != nullptr) {
         meters_->claim_duration.observe(
             std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - asked_at)
@@ -249,7 +260,10 @@ Claimer::Taken Claimer::claim_from(
     if (claim.more || (filled && !late)) more_ = true;
     if (claim.next_due)
         due_at_ = std::min(due_at_, base::deadline_after(*claim.next_due - claim.now));
-    if (claim.messages.empty()) return {};
+    if (claim.messages.empty()) {
+        log_claim(claim, {});
+        return {};
+    }
 
     leases_.add(claim.messages, claim.now, asked_at);
     const int count = static_cast<int>(claim.messages.size());
@@ -259,6 +273,7 @@ Claimer::Taken Claimer::claim_from(
         return {};
     }
     for (const auto& call : calls) set_times(*call, asked_at);
+    log_claim(claim, calls);
     const Taken taken{count, static_cast<int>(calls.size())};
     const auto suspects = std::stable_partition(calls.begin(), calls.end(), [](const auto& call) {
         return !Suspects::is_one(call->messages.front());
@@ -287,6 +302,7 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
             batch = calls.back().get();
             batch->spec = spec;
             batch->leases = &leases_;
+            batch->log = &log_;
             if (meters_ != nullptr) batch->meters = meters_->of(*spec);
             batch->claimed_at = claim.now;
             batch->messages.reserve(static_cast<std::size_t>(spec->batch_size));
@@ -300,6 +316,22 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
         batch->messages.push_back(std::move(claim.messages[i]));
     }
     return calls;
+}
+
+void Claimer::log_claim(
+    const store::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls
+) {
+    for (const store::Poisoned& poisoned : claim.poisoned) {
+        const auto spec = specs_.find(poisoned.queue);
+        if (spec != specs_.end()) log_.poisoned(*spec->second, poisoned.message, poisoned.reason);
+    }
+    for (const store::TakenOver& taken : claim.taken_over) {
+        const auto call = std::ranges::find_if(calls, [&](const auto& executing) {
+            return std::ranges::find(executing->messages, taken.message, &Message::id) !=
+                   executing->messages.end();
+        });
+        if (call != calls.end()) log_.taken_over(**call, taken.from);
+    }
 }
 
 void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop) {

@@ -15,6 +15,7 @@
 #include "runtime/executor.h"
 #include "runtime/meters.h"
 #include "runtime/suspects.h"
+#include "runtime/work_log.h"
 #include "store/backend.h"
 #include "store/claim_stream.h"
 
@@ -29,7 +30,8 @@ public:
         Executor& executor,
         Committer& committer,
         LeaseTable& leases,
-        WorkerMeters* meters
+        WorkerMeters* meters,
+        WorkLog& log
     );
     ~Claimer();
     Claimer(const Claimer&) = delete;
@@ -85,6 +87,7 @@ private:
         Source& source, int room, store::Scan scan, const std::stop_token& stop
     );
     void fail_unhandled();
+    void log_claim(const store::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls);
     std::shared_ptr<const WorkflowInfo> workflow_of(QueueId queue, const HandlerSpec& spec);
     std::vector<std::shared_ptr<Executing>> to_calls(store::Claim& claim);
     void wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop);
@@ -97,6 +100,8 @@ private:
     Committer& committer_;
     LeaseTable& leases_;
     WorkerMeters* const meters_;  // null: nobody measures
+    WorkLog& log_;
+    store::Outage::Reporter outage_;
 
     Suspects suspects_;
 

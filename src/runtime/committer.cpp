@@ -220,17 +220,26 @@ std::vector<WriteOutcome> Committer::commit(
 ) {
     Attempt attempt = Attempt::first;
     Duration wait = 20ms;
+    store::Outage::Reporter outage(backend_.outage());
     while (!stop.stop_requested()) {
         try {
-            return meters_ == nullptr ? backend_.commit(writes, attempt)
-                                      : commit_measured(writes, attempt);
+            auto outcomes = meters_ == nullptr ? backend_.commit(writes, attempt)
+                                               : commit_measured(writes, attempt);
+            outage.succeeded();
+            return outcomes;
         } catch (const Error& error) {
             if (error.in_doubt()) attempt = Attempt::repeated;
-            backend_.log().warning(
-                fmt::format("{} writes wait for the database: {}", writes.size(), error.what())
-            );
+            if (!outage.failed(error))
+                backend_.log().warning(fmt::format(
+                    "commit of {} writes failed, retrying in {} ms: {}",
+                    writes.size(),
+                    wait.count(),
+                    error.what()
+                ));
         } catch (const std::exception& error) {
-            backend_.log().error(fmt::format("{} writes failed: {}", writes.size(), error.what()));
+            backend_.log().error(
+                fmt::format("commit of {} writes failed: {}", writes.size(), error.what())
+            );
         }
         if (meters_ != nullptr) meters_->commit_errors.add();
         pause(wait, stop);

@@ -14,6 +14,7 @@
 namespace pawl::runtime {
 
 class LeaseTable;
+class WorkLog;
 struct HandlerMeters;
 
 struct Executing {
@@ -22,6 +23,7 @@ struct Executing {
     const HandlerSpec* spec = nullptr;
     std::vector<Message> messages;
     LeaseTable* leases = nullptr;
+    WorkLog* log = nullptr;
     HandlerMeters* meters = nullptr;  // only where the worker is measured
     std::stop_source stop{};
     std::size_t leases_left = 0;  // guarded by the lease table

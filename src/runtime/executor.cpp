@@ -10,6 +10,7 @@
 #include "model/run_error.h"
 #include "runtime/metered_report.h"
 #include "runtime/task_writes.h"
+#include "runtime/work_log.h"
 
 namespace pawl::runtime {
 
@@ -154,6 +155,20 @@ std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_poi
     return taken;
 }
 
+std::vector<std::string> Executor::describe_running() {
+    auto lines = watchdog_.describe();
+    const std::lock_guard lock(mutex_);
+    for (const auto& executing : running_) {
+        if (executing && !executing->run)
+            lines.push_back(fmt::format(
+                "{}, running for {}",
+                subject_of(*executing),
+                in_seconds(Clock::now() - executing->running_since)
+            ));
+    }
+    return lines;
+}
+
 std::vector<std::shared_ptr<Executing>> Executor::abandon() {
     std::vector<std::shared_ptr<Executing>> running;
     {
@@ -270,28 +285,32 @@ std::optional<std::vector<Write>> Executor::execute(Executing& executing) {
 // The committer outlives the executor: its callback may not lean on us.
 void Executor::settle(const std::shared_ptr<Executing>& executing, std::vector<Write> writes) {
     const MeteredReport metered(*executing);
-    Committer::Settled then =
-        [&leases = leases_, &committer = committer_, log = backend_.log(), executing, metered](
-            std::span<const Write> settled, std::span<const WriteOutcome> outcomes
-        ) {
-            leases.forget(settled);
-            metered.settled(settled, outcomes);
-            for (std::size_t i = 0; i < settled.size(); ++i) {
-                if (outcomes[i].status != WriteStatus::rejected) continue;
-                auto instead = after_rejection(*executing, settled[i], outcomes[i].error);
-                log.error(fmt::format(
-                    "message {} of queue '{}' could not be settled, it {}: {}",
-                    settled[i].lease.message.value(),
-                    executing->spec->queue,
-                    instead ? "fails" : "comes back after its lease",
+    Committer::Settled then = [&leases = leases_, &committer = committer_, executing, metered](
+                                  std::span<const Write> settled,
+                                  std::span<const WriteOutcome> outcomes
+                              ) {
+        leases.forget(settled);
+        metered.settled(settled, outcomes);
+        for (std::size_t i = 0; i < settled.size(); ++i) {
+            if (has_failed_run(settled[i], outcomes[i]))
+                executing->log->run_failed(subject_of(*executing), settled[i]);
+            if (outcomes[i].status != WriteStatus::rejected) continue;
+            auto instead = after_rejection(*executing, settled[i], outcomes[i].error);
+            executing->log->write(
+                LogLevel::error,
+                fmt::format(
+                    "the database refused the result of {}, it {}: {}",
+                    subject_of(*executing),
+                    instead ? "fails" : "is delivered again after its lease",
                     outcomes[i].error
-                ));
-                if (instead)
-                    committer.submit({std::move(*instead)}, [metered](auto written, auto became) {
-                        metered.settled(written, became);
-                    });
-            }
-        };
+                )
+            );
+            if (instead)
+                committer.submit({std::move(*instead)}, [metered](auto written, auto became) {
+                    metered.settled(written, became);
+                });
+        }
+    };
     if (is_idle_but_for_this()) {
         committer_.submit_idle(std::move(writes), std::move(then));
     } else {
@@ -319,7 +338,10 @@ std::vector<Write> Executor::report(Executing& executing) {
     writes.reserve(executing.messages.size());
     for (std::size_t i = 0; i < executing.messages.size(); ++i) {
         if (auto& decision = executing.decisions[i]) {
-            if (decision->kind == WriteKind::fail) decision->delay = backoff(executing.messages[i]);
+            if (decision->kind == WriteKind::fail) {
+                decision->delay = backoff(executing.messages[i]);
+                log_failure(executing, *decision);
+            }
             writes.push_back(std::move(*decision));
         } else {
             writes.push_back(settle_write(WriteKind::archive, executing.messages[i].lease()));
@@ -335,20 +357,25 @@ std::vector<Write> Executor::failure(const Executing& executing, const std::exce
         permanent ? fmt::format("{}: {}", why.type, why.message) : why.message
     );
     std::vector<Write> writes;
-    for (const Message& message : executing.messages)
+    for (const Message& message : executing.messages) {
         writes.push_back(settle_write(
             permanent ? WriteKind::bury : WriteKind::fail,
             message.lease(),
             std::max(why.delay.value_or(backoff(message)), Duration::zero()),
             reason
         ));
-    backend_.log().info(fmt::format(
-        "a handler of queue '{}' failed {} messages: {}",
-        executing.spec->queue,
-        writes.size(),
-        reason
-    ));
+    }
+    log_failure(executing, writes.front());
     return writes;
+}
+
+void Executor::log_failure(const Executing& executing, const Write& write) {
+    const auto message = std::ranges::find(executing.messages, write.lease, &Message::lease);
+    const int limit = executing.log->max_attempts_of(executing.spec->queue);
+    WorkLog::Attempt attempt{message->attempts + 1, limit, {}};
+    const bool last = write.kind == WriteKind::bury || (limit > 0 && attempt.number >= limit);
+    if (!last) attempt.retry_in = write.delay;
+    executing.log->failed(subject_of(executing), attempt, write.reason);
 }
 
 Duration Executor::backoff(const Message& message) const {

@@ -72,6 +72,9 @@ public:
     [[nodiscard]] std::vector<std::shared_ptr<Executing>> take_unstarted(
         Clock::time_point stale_by = Clock::time_point::max()
     );
+    // A line for each running handler: what it executes, and since when.
+    [[nodiscard]] std::vector<std::string> describe_running();
+    [[nodiscard]] std::size_t running();
     // Asks the running handlers to stop; returns them.
     [[nodiscard]] std::vector<std::shared_ptr<Executing>> abandon();
 
@@ -96,6 +99,7 @@ private:
     [[nodiscard]] bool is_idle_but_for_this();
     std::vector<store::Write> report(Executing& executing);
     std::vector<store::Write> failure(const Executing& executing, const std::exception_ptr& thrown);
+    static void log_failure(const Executing& executing, const store::Write& write);
     [[nodiscard]] Duration backoff(const Message& message) const;
     [[nodiscard]] int room();
     void forget_rate();

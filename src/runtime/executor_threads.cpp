@@ -63,6 +63,11 @@ bool Executor::has_work() const {
     return waiting_work() > 0;
 }
 
+std::size_t Executor::running() {
+    const std::lock_guard lock(mutex_);
+    return running_count_;
+}
+
 bool Executor::is_idle() const {
     return queued_.empty() && alone_.empty() && running_count_ == 0;
 }

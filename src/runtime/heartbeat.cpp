@@ -32,6 +32,7 @@ Heartbeat::Heartbeat(
     : backend_(backend),
       worker_(worker),
       interval_(interval),
+      outage_(backend.outage()),
       leases_(leases),
       hooks_(std::move(hooks)),
       thread_([this](const std::stop_token& stop) { work(stop); }),
@@ -74,11 +75,13 @@ void Heartbeat::work(const std::stop_token& stop) {
         try {
             hooks_.before();
             beat(stop);
+            outage_.succeeded();
             failed_ = false;
         } catch (const std::exception& error) {
             failed_ = true;
             hooks_.missed();
-            backend_.log().warning(fmt::format("no heartbeat, the next follows: {}", error.what()));
+            if (!outage_.failed(error))
+                backend_.log().warning(fmt::format("heartbeat failed, retrying: {}", error.what()));
         }
     }
 }

@@ -52,6 +52,7 @@ private:
     store::Backend& backend_;
     const std::atomic<WorkerId>& worker_;
     const Duration interval_;
+    store::Outage::Reporter outage_;
     LeaseTable& leases_;
     Hooks hooks_;
     std::mutex mutex_;

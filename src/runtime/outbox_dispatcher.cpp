@@ -152,6 +152,7 @@ void OutboxDispatcher::claim(Shift& shift, const std::stop_token& stop) {
 // Until there are lines.
 void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop) {
     base::WakeHub& hub = backend_->wake_hub();
+    store::Outage::Reporter outage(backend_->outage());
     while (!stop.stop_requested()) {
         const auto ticket = hub.ticket();
         const auto looked_at = Clock::now();
@@ -163,11 +164,15 @@ void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop)
         if (!backend_->hears_others()) pause = std::min(pause, look_deaf);
         try {
             const auto next_due = claim_lines(shift);
+            outage.succeeded();
             const std::lock_guard lock(shift.mutex);
             if (!shift.lines.empty()) return;
             if (next_due) pause = std::min(pause, *next_due);
         } catch (const std::exception& error) {
-            backend_->log().warning(fmt::format("events are delivered later: {}", error.what()));
+            if (!outage.failed(error))
+                backend_->log().warning(
+                    fmt::format("claim of outbox events failed, retrying: {}", error.what())
+                );
             pause = look_after_error;
         }
         if (pause <= Duration::zero()) continue;

@@ -70,7 +70,7 @@ void OutboxReporter::write(const std::vector<OutboxReport>& reports) {
             return;
         } catch (const Error& error) {
             repeated = repeated || error.in_doubt();
-            if (error.retryable() && retry.wait(error.what())) continue;
+            if (error.retryable() && retry.wait(error)) continue;
             backend_->log().error(
                 fmt::format("{} events will be delivered again: {}", reports.size(), error.what())
             );

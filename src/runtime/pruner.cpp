@@ -46,7 +46,8 @@ void Pruner::work(const std::stop_token& stop) {
         } catch (const std::exception& error) {
             const std::lock_guard lock(look_mutex_);
             pass_.reset();
-            backend_.log().warning(fmt::format("old data is pruned later: {}", error.what()));
+            if (!store::Outage::Reporter(backend_.outage()).failed(error))
+                backend_.log().warning(fmt::format("pruning failed, retrying: {}", error.what()));
         }
         rest(Clock::now() + pause, stop);
     }

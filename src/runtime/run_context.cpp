@@ -10,6 +10,7 @@
 #include "model/retry.h"
 #include "runtime/metered_report.h"
 #include "runtime/run_writes.h"
+#include "runtime/work_log.h"
 
 namespace pawl::runtime {
 
@@ -321,11 +322,14 @@ void RunContext::fail_step(Record record, const StepOptions& options, const Thro
 Write RunContext::step_failure(Record record, const StepOptions& options, const Thrown& why) const {
     const int attempts = options.max_attempts.value_or(max_attempts());
     record->error = model::to_json(step_error(*record, why)).text;
+    const std::string what = fmt::format("step '{}' of {}", record->id, subject_of(executing_));
     if (why.kind == Thrown::Kind::permanent || record->attempt >= attempts) {
+        executing_.log->failed(what, {record->attempt, attempts, {}}, why.message);
         record->status = StepStatus::error;
         return checkpoint(std::move(record));
     }
     const Duration delay = why.delay.value_or(backoff(record->attempt - 1, options));
+    executing_.log->failed(what, {record->attempt, attempts, delay}, why.message);
     Write write = suspend_write(RunStatus::running, delay);
     write.reason = model::storable_text(model::readable(step_error(*record, why)));
     if (audits()) {
@@ -375,9 +379,14 @@ void RunContext::report(Reported what, Write write, Committer::Settled settled) 
     executing_.reported = true;
     committer_.submit(
         std::move(writes),
-        [metered = MeteredReport(executing_),
+        [log = executing_.log,
+         what = subject_of(executing_),
+         metered = MeteredReport(executing_),
          then = std::move(settled)](auto written, auto outcomes) {
             metered.settled(written, outcomes);
+            for (std::size_t i = 0; i < written.size(); ++i) {
+                if (has_failed_run(written[i], outcomes[i])) log->run_failed(what, written[i]);
+            }
             if (then) then(written, outcomes);
         }
     );
@@ -393,6 +402,23 @@ std::optional<std::stop_source> RunContext::attend(Clock::time_point now) {
         end_ = End::lost;
     }
     return executing_.stop;
+}
+
+std::string RunContext::describe() const {
+    const std::lock_guard lock(mutex_);
+    const auto now = Clock::now();
+    if (!current_)
+        return fmt::format(
+            "{}, outside of its steps, running for {}",
+            subject_of(executing_),
+            in_seconds(now - executing_.running_since)
+        );
+    return fmt::format(
+        "step '{}' of {}, running for {}",
+        current_->record->id,
+        subject_of(executing_),
+        in_seconds(now - current_->started_at)
+    );
 }
 
 std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {

@@ -72,6 +72,7 @@ public:
 
     // --- for the watchdog: marks a long step as RUNNING, enforces the times ---
     std::optional<std::stop_source> attend(Clock::time_point now) override;
+    [[nodiscard]] std::string describe() const override;
 
 private:
     using Record = base::Boxed<store::StepRecord>;

@@ -5,6 +5,7 @@
 #include "model/check.h"
 #include "model/check_run.h"
 #include "runtime/run_writes.h"
+#include "runtime/work_log.h"
 #include "store/retry.h"
 
 namespace pawl::runtime {
@@ -74,12 +75,16 @@ std::optional<Write> RunRunner::ended_early(
     }
     Write write = context.suspension();
     if (swallowed) {
-        backend_.log().warning(fmt::format(
-            "run {} of workflow '{}': its function caught what suspends it, with catch (...): the "
-            "result is discarded and the run is suspended all the same; let it pass",
-            executing.messages.front().id.value(),
-            executing.workflow->name
-        ));
+        executing.log->write(
+            LogLevel::warning,
+            fmt::format(
+                "run {} of workflow '{}': its function caught what suspends it, with catch (...): "
+                "the "
+                "result is discarded and the run is suspended all the same; let it pass",
+                executing.messages.front().id.value(),
+                executing.workflow->name
+            )
+        );
         if (context.audits()) {
             write.event = "suspension_swallowed";
             write.event_data = "{}";
@@ -118,9 +123,11 @@ Write RunRunner::thrown_outside(
     const RunError error{why.type, why.message, {}, attempts};
     if (why.kind == Thrown::Kind::permanent || attempts >= context.max_attempts())
         return failure_write(executing, model::to_json(error));
-    Write write = context.suspend_write(
-        RunStatus::running, why.delay.value_or(context.backoff(attempts - 1))
+    const Duration delay = why.delay.value_or(context.backoff(attempts - 1));
+    executing.log->failed(
+        subject_of(executing), {attempts, context.max_attempts(), delay}, why.message
     );
+    Write write = context.suspend_write(RunStatus::running, delay);
     write.attempts = attempts;
     write.reason = model::storable_text(model::readable(error));
     if (context.audits()) {

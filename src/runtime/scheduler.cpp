@@ -44,14 +44,19 @@ void Scheduler::stop() {
 
 void Scheduler::work(const std::stop_token& stop) {
     base::WakeHub& hub = backend_.wake_hub();
+    store::Outage::Reporter outage(backend_.outage());
     while (!stop.stop_requested()) {
         const auto ticket = hub.ticket();
         const auto looked_at = Clock::now();
         Duration pause = look_after_error;
         try {
             pause = look();
+            outage.succeeded();
         } catch (const std::exception& error) {
-            backend_.log().warning(fmt::format("schedules are fired later: {}", error.what()));
+            if (!outage.failed(error))
+                backend_.log().warning(
+                    fmt::format("firing of schedules failed, retrying: {}", error.what())
+                );
         }
         if (pause <= Duration::zero()) continue;
         if (hub.wait(ticket, schedule_wakes, Clock::now() + pause, stop))

@@ -6,12 +6,23 @@
 
 namespace pawl::runtime {
 
-// From now on they are caught. Returns how many came so far: what the next two are given, so that
-// each worker waits for the signals that come after its own call.
-[[nodiscard]] std::uint32_t catch_termination_signals();
-// True when such a signal came since.
-[[nodiscard]] bool termination_requested(std::uint32_t since);
-// Returns when a signal comes, or after the time.
-void wait_for_termination(std::uint32_t since, Duration time);
+// While one of these lives, the signals are caught; after the last one the handlers from before are
+// in place again. The first signal is what workers wait for. The second one ends the process: it is
+// raised again with its default action.
+class CaughtSignals {
+public:
+    CaughtSignals();
+    ~CaughtSignals();
+    CaughtSignals(const CaughtSignals&) = delete;
+    CaughtSignals& operator=(const CaughtSignals&) = delete;
+
+    // True if a signal has arrived since the construction.
+    [[nodiscard]] bool arrived() const;
+    // Returns when a signal arrives, or after the time.
+    void wait(Duration time) const;
+
+private:
+    std::uint32_t before_;
+};
 
 }  // namespace pawl::runtime

@@ -4,6 +4,7 @@
 #include "runtime/lease_table.h"
 #include "runtime/metered_report.h"
 #include "runtime/task_writes.h"
+#include "runtime/work_log.h"
 
 namespace pawl::runtime {
 
@@ -53,6 +54,7 @@ void TaskExecution::report_timeout() {
     std::vector<Write> writes;
     writes.push_back(task_timeout_write(executing_, " and did not return"));
     executing_.reported = true;
+    executing_.log->task_failed(executing_, writes.front());
     committer_.submit(
         std::move(writes),
         [leases = executing_.leases, metered = MeteredReport(executing_)](

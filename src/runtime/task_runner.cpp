@@ -4,6 +4,7 @@
 
 #include "model/check_run.h"
 #include "runtime/task_writes.h"
+#include "runtime/work_log.h"
 
 namespace pawl::runtime {
 
@@ -77,16 +78,11 @@ Write TaskRunner::failed(const Executing& executing, const Thrown& why) {
 }
 
 Write TaskRunner::logged(const Executing& executing, Write write) {
-    const TaskRef& task = executing.task->task;
-    backend_.log().info(fmt::format(
-        "task {} of step '{}' of run {} of flow '{}', attempt {}: {}",
-        task.task_index,
-        task.step,
-        task.run.value(),
-        executing.spec->queue,
-        executing.task->attempts,
-        write.reason
-    ));
+    if (write.kind == store::WriteKind::release) {
+        executing.log->paused(subject_of(executing), write.delay, write.reason);
+        return write;
+    }
+    executing.log->task_failed(executing, write);
     return write;
 }
 

@@ -28,6 +28,15 @@ Watchdog::Attention::~Attention() {
     watchdog_.watched_.erase(&watched_);
 }
 
+std::vector<std::string> Watchdog::describe() {
+    std::vector<std::string> lines;
+    const std::lock_guard lock(mutex_);
+    for (const Watched* watched : watched_) {
+        if (auto line = watched->describe(); !line.empty()) lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
 void Watchdog::work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {

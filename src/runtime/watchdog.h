@@ -7,8 +7,10 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <unordered_set>
+#include <vector>
 
 #include "runtime/stopper.h"
 
@@ -22,6 +24,8 @@ public:
     [[nodiscard]] virtual std::optional<std::stop_source> attend(
         std::chrono::steady_clock::time_point now
     ) = 0;
+    // What executes, and for how long; "" if the executor knows as much.
+    [[nodiscard]] virtual std::string describe() const { return {}; }
 
 protected:
     ~Watched() = default;
@@ -33,6 +37,8 @@ public:
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
+
+    [[nodiscard]] std::vector<std::string> describe();
 
     // While it lives, the run or task is looked after.
     class Attention {

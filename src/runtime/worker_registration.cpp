@@ -32,7 +32,7 @@ WorkerId WorkerRuntime::register_with_store() {
         try {
             return backend_->register_worker(description_);
         } catch (const Error& error) {
-            if (!error.retryable() || !retry.wait(error.what())) throw;
+            if (!error.retryable() || !retry.wait(error)) throw;
         }
     }
 }
@@ -49,14 +49,12 @@ void WorkerRuntime::register_again(WorkerId missing, std::string_view why) {
     const WorkerId id = backend_->register_worker(description_);
     if (const auto event = event_to(before)) backend_->transition_worker(id, *event);
     id_ = id;
-    backend_->log().warning(fmt::format(
-        "worker '{}' registered again as worker {}, dropped {} leases: worker {}: {}",
-        options_.name,
-        id.value(),
-        dropped,
-        missing.value(),
-        why
-    ));
+    log_->write(
+        LogLevel::warning,
+        fmt::format(
+            "registered again, dropped {} leases: worker {}: {}", dropped, missing.value(), why
+        )
+    );
 }
 
 // Starting twice is the same as once, so a lost answer to it is repeated.
@@ -76,7 +74,7 @@ WorkerStatus WorkerRuntime::transition(WorkerEvent event) {
             }
             const bool repeat =
                 error.retryable() && (!error.in_doubt() || event == WorkerEvent::start_polling);
-            if (!repeat || !retry.wait(error.what())) throw;
+            if (!repeat || !retry.wait(error)) throw;
         }
     }
 }

@@ -8,7 +8,6 @@
 #include "base/deadline.h"
 #include "model/check_outbox.h"
 #include "model/flow.h"
-#include "runtime/signals.h"
 #include "runtime/worker_checks.h"
 #include "store/retry.h"
 
@@ -52,11 +51,12 @@ WorkerRuntime::WorkerRuntime(
     }
     description_ = description(lease);
     id_ = register_with_store();
+    log_ = std::make_unique<WorkLog>(backend_->log(), id_, options_.name, queues);
     committer_ = std::make_unique<Committer>(*backend_, meters_.get());
     executor_ =
         std::make_unique<Executor>(options_, *committer_, leases_, *backend_, meters_.get());
     claimer_ = std::make_unique<Claimer>(
-        *backend_, options_, id_, *executor_, *committer_, leases_, meters_.get()
+        *backend_, options_, id_, *executor_, *committer_, leases_, meters_.get(), *log_
     );
     heartbeat_ = std::make_unique<Heartbeat>(
         *backend_,
@@ -64,7 +64,10 @@ WorkerRuntime::WorkerRuntime(
         beat_interval,
         leases_,
         Heartbeat::Hooks{
-            [this] { hand_back_stale(); },
+            [this] {
+                hand_back_stale();
+                log_->flush();
+            },
             [this](WorkerStatus stored) { obey(stored); },
             [this](WorkerId missing) { register_again(missing, "its row is gone"); },
             [this] { claimer_->distrust(); }}
@@ -96,11 +99,10 @@ WorkerRuntime::~WorkerRuntime() {
     try {
         stop(Duration::zero());
     } catch (const std::exception& error) {
-        backend_->log().error(
-            fmt::format("worker '{}' did not stop well: {}", options_.name, error.what())
-        );
+        log_->write(LogLevel::error, fmt::format("stop failed: {}", error.what()));
     }
     committer_->stop();  // nobody shall wait for a commit that may never come
+    wait_for_stuck_handlers();
 }
 
 Duration WorkerRuntime::shortest_lease(
@@ -143,7 +145,7 @@ void WorkerRuntime::set_status(WorkerStatus status) {
 
 void WorkerRuntime::start() {
     transition(WorkerEvent::start_polling);
-    started_ = true;
+    if (!started_.exchange(true)) log_start();
     claimer_->start();
     claimer_->resume();
     if (scheduler_) scheduler_->start();
@@ -165,23 +167,28 @@ void WorkerRuntime::poll_forever() {
     };
     {
         std::unique_lock lock(mutex_);
-        while (!ended() && !(signals_ && termination_requested(signals_before_))) {
+        while (!ended() && !(signals_ && signals_->arrived())) {
             if (!signals_) {
                 changed_.wait(lock, ended);
                 continue;
             }
             // A signal ends this wait at once; a stop by other means is seen a moment later.
+            const auto signals = signals_;
             lock.unlock();
-            wait_for_termination(signals_before_, 100ms);
+            signals->wait(100ms);
             lock.lock();
         }
     }
+    if (signal_arrived())
+        log_->write(LogLevel::info, "signal arrived, draining; another one ends the process now");
     if (status() == WorkerStatus::interrupted) {
+        log_->write(LogLevel::info, "interrupted, draining");
         stop_taking();
         claimer_->give_back_suspects();
         executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
         committer_->flush(base::deadline_after(backend_->options().retry_timeout));
         if (dispatcher_) dispatcher_->stop();
+        restore_signals();
         return;
     }
     stop(10s);
@@ -213,13 +220,16 @@ void WorkerRuntime::hand_back_stale() {
     const auto stale = executor_->take_unstarted(Clock::now());
     const int count = hand_back(*committer_, leases_, stale);
     if (count > 0)
-        backend_->log().info(fmt::format("{} messages that could not be started go back", count));
+        log_->write(
+            LogLevel::info, fmt::format("handed back {} messages: all threads are busy", count)
+        );
 }
 
 StopReport WorkerRuntime::stop(Duration deadline) {
     const std::lock_guard only_one(stop_mutex_);
     if (stopped_) return stop_report_;
     const auto until = base::deadline_after(deadline);
+    if (started_) log_drain(deadline);
     stopping_ = true;
     stop_taking();
     stop_report_.handed_back = hand_back(*committer_, leases_, executor_->take_unstarted()) +
@@ -234,6 +244,8 @@ StopReport WorkerRuntime::stop(Duration deadline) {
                 writes.push_back(settle_write(WriteKind::release, message.lease()));
         }
         stop_report_.stuck = static_cast<int>(stuck.size());
+        for (const std::string& line : executor_->describe_running())
+            log_->write(LogLevel::warning, "abandoned at the stop's deadline: " + line);
         committer_->submit(std::move(writes), {});
     }
     committer_->flush(std::max(until, Clock::now() + 1s));
@@ -245,9 +257,7 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_transition &&
             error.code() != ErrorCode::worker_not_found)
-            backend_->log().warning(
-                fmt::format("worker '{}' shows as lost: {}", options_.name, error.what())
-            );
+            log_->write(LogLevel::warning, fmt::format("will be shown as lost: {}", error.what()));
     }
     std::unique_ptr<MetricsEndpoint> closed;
     {
@@ -258,6 +268,17 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     }
     closed.reset();  // without the lock: a scrape may be under way
     changed_.notify_all();
+    restore_signals();
+    log_->flush();
+    if (started_)
+        log_->write(
+            stop_report_.stuck > 0 ? LogLevel::warning : LogLevel::info,
+            fmt::format(
+                "stopped, {} messages handed back, {} handlers still running",
+                stop_report_.handed_back,
+                stop_report_.stuck
+            )
+        );
     return stop_report_;
 }
 
@@ -299,8 +320,7 @@ void WorkerRuntime::obey(WorkerStatus stored) {
 
 void WorkerRuntime::handle_signals() {
     const std::lock_guard lock(mutex_);
-    if (!signals_) signals_before_ = catch_termination_signals();
-    signals_ = true;
+    if (!signals_ && !stopped_) signals_ = std::make_shared<CaughtSignals>();
 }
 
 }  // namespace pawl::runtime

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "runtime/claimer.h"
 #include "runtime/committer.h"
@@ -16,6 +17,8 @@
 #include "runtime/outbox_dispatcher.h"
 #include "runtime/pruner.h"
 #include "runtime/scheduler.h"
+#include "runtime/signals.h"
+#include "runtime/work_log.h"
 #include "store/backend.h"
 
 namespace pawl::runtime {
@@ -58,6 +61,11 @@ private:
     void set_status(WorkerStatus status);
     void stop_taking();  // neither messages nor fire times of schedules nor events
     void hand_back_stale();
+    void log_start();
+    void log_drain(Duration deadline);
+    void wait_for_stuck_handlers();
+    [[nodiscard]] bool signal_arrived();
+    void restore_signals();
 
     const std::shared_ptr<store::Backend> backend_;
     const WorkerOptions options_;
@@ -71,8 +79,7 @@ private:
     std::atomic<bool> started_ = false;
     std::atomic<bool> stopping_ = false;
     bool stopped_ = false;
-    bool signals_ = false;
-    std::uint32_t signals_before_ = 0;  // that came before we caught them
+    std::shared_ptr<CaughtSignals> signals_;
     StopReport stop_report_;
     std::mutex poll_mutex_;
     std::mutex stop_mutex_;
@@ -80,6 +87,7 @@ private:
     // In the order in which they need each other; destroyed in reverse.
     std::shared_ptr<WorkerMeters> meters_;  // null: nobody measures
     std::unique_ptr<MetricsEndpoint> endpoint_;
+    std::unique_ptr<WorkLog> log_;
     LeaseTable leases_;
     std::unique_ptr<Committer> committer_;
     std::unique_ptr<Executor> executor_;

@@ -74,11 +74,12 @@ void Claimer::collect_due_messages(const ScopedQueue& queue) {
     while (rows.next()) {
         const bool progressed = queue.of_workflow && rows.flag(3);
         Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, progressed};
-        if (queue.of_workflow && rows.flag(4))
-            candidate.lost = LostLease{rows.number(5), rows.id<WorkerId>(6)};
+        const int lost = queue.of_workflow ? 4 : 3;  // and the two columns behind it
+        if (rows.flag(lost))
+            candidate.lost = LostLease{rows.number(lost + 1), rows.id<WorkerId>(lost + 2)};
         const int strikes = progressed ? 0 : rows.number(2);
         if (strikes >= queue.max_strikes) {
-            poison_.push_back({candidate.id, strikes});
+            poison_.push_back({candidate.id, strikes, queue.id});
         } else {
             add_due(candidate, strikes);
         }
@@ -114,7 +115,10 @@ void Claimer::add_due(const Candidate& candidate, int strikes) {
 // take other messages of its run away; what is gone is not handed out.
 void Claimer::end_hopeless() {
     if (!poison_.empty() || !exhausted_.empty()) claim_.more = true;
-    for (const Poison& poison : poison_) settler_.bury_poison(poison.message, poison.strikes);
+    for (const Poison& poison : poison_) {
+        std::string reason = settler_.bury_poison(poison.message, poison.strikes);
+        claim_.poisoned.push_back({poison.message, poison.queue, std::move(reason)});
+    }
     TaskSettler tasks(write_);
     for (const auto& [task, lost, audit] : exhausted_) {
         if (!session_.query(sql::claimed_message, task.message).next()) continue;
@@ -217,7 +221,10 @@ void Claimer::take(const Candidate& candidate) {
         if (!rows.next()) return;
         read(rows);
     }
-    if (!candidate.lost || candidate.queue->audit == AuditLevel::off) return;
+    if (!candidate.lost) return;
+    claim_.taken_over.push_back({candidate.id, candidate.lost->worker});
+    if (candidate.queue->audit == AuditLevel::off) return;
+    if (!candidate.queue->of_flow && !candidate.queue->of_workflow) return;
     if (candidate.queue->of_flow) {
         add_lost_lease(tasks_.back().run, *candidate.lost, task_data(tasks_.back()));
     } else {

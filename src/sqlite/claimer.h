@@ -62,6 +62,7 @@ private:
     struct Poison {
         MessageId message;
         int strikes = 0;
+        QueueId queue;
     };
 
     WriteScope& write_;

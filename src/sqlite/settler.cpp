@@ -138,13 +138,14 @@ void Settler::bury(MessageId message, const std::string& reason) {
     session_.execute(sql::delete_message, message);
 }
 
-void Settler::bury_poison(MessageId message, int strikes) {
+std::string Settler::bury_poison(MessageId message, int strikes) {
     const std::string words = fmt::format("handed out {} times without a report", strikes);
     if (const auto run = find_run_state(session_, RunId(message.value()))) {
         runs_.fail(*run, {"poison", words, {}, 0});
     } else {
         bury(message, "poison: " + words);
     }
+    return "poison: " + words;
 }
 
 // Only for leases that could not be settled. An extension that is repeated may come after something

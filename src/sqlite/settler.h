@@ -25,7 +25,7 @@ public:
     void bury(MessageId message, const std::string& reason);
 
     // Poison: a run fails, any other message is buried.
-    void bury_poison(MessageId message, int strikes);
+    std::string bury_poison(MessageId message, int strikes);
 
 private:
     Held apply(const store::Write& write);

@@ -11,6 +11,7 @@
 #include "base/run_signals.h"
 #include "base/wake_hub.h"
 #include "store/batch.h"
+#include "store/outage.h"
 #include "store/worker_watch.h"
 
 namespace pawl::store {
@@ -155,6 +156,7 @@ public:
 
     [[nodiscard]] const ConnectOptions& options() const { return options_; }
     [[nodiscard]] const base::Log& log() const { return log_; }
+    [[nodiscard]] Outage& outage() { return outage_; }
     [[nodiscard]] WorkerWatch& worker_watch() { return worker_watch_; }
 
     // --- schema and clock ---
@@ -322,6 +324,7 @@ public:
 private:
     ConnectOptions options_;
     base::Log log_;
+    Outage outage_{log_};
     WorkerWatch worker_watch_{*this};
 };
 

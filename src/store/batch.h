@@ -62,12 +62,26 @@ struct ClaimedTask {
     std::optional<Duration> timeout;  // none: the task may take as long as its lease is extended
 };
 
+// A message of this claim whose last lease ended without a report.
+struct TakenOver {
+    MessageId message;
+    WorkerId from;  // 0: it was dequeued without a worker
+};
+// A message that the claim did not hand out: it has used up its strikes.
+struct Poisoned {
+    MessageId message;
+    QueueId queue;
+    std::string reason;
+};
+
 struct Claim {
     std::vector<Message> messages;  // by priority, then arrival; `queue` is left empty,
     std::vector<QueueId> queues;    // for each message its queue's id stands here
     // With Work::runs as many as messages; none for a plain message.
     std::vector<std::optional<ClaimedRun>> runs;
     std::vector<ClaimedTask> tasks;     // with Work::tasks as many as messages
+    std::vector<TakenOver> taken_over;  // for the log
+    std::vector<Poisoned> poisoned;     // the same
     Timestamp now;                      // the database's clock at the claim
     std::optional<Timestamp> next_due;  // when the next row of these queues becomes claimable by
                                         // time; not after `now`: due ones were left

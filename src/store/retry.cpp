@@ -9,18 +9,34 @@
 namespace pawl::store {
 
 Retry::Retry(Backend& backend)
-    : backend_(backend), deadline_(base::deadline_after(backend.options().retry_timeout)) {}
+    : backend_(backend),
+      outage_(backend.outage()),
+      deadline_(base::deadline_after(backend.options().retry_timeout)) {}
+
+Retry::~Retry() {
+    if (std::uncaught_exceptions() == uncaught_) outage_.succeeded();
+}
 
 bool Retry::again(const Error& error) {
-    return error.retryable() && !error.in_doubt() && wait(error.what());
+    return error.retryable() && !error.in_doubt() && wait(error);
+}
+
+bool Retry::wait(const Error& error) {
+    // The first repetition comes at once: mostly an idle connection had died unnoticed.
+    if (pause_ > Duration::zero() && !outage_.failed(error))
+        backend_.log().warning(fmt::format("call failed, retrying: {}", error.what()));
+    return pause();
 }
 
 bool Retry::wait(std::string_view why) {
+    if (pause_ == Duration(20)) backend_.log().warning(fmt::format("retrying: {}", why));
+    return pause();
+}
+
+bool Retry::pause() {
     const auto left = deadline_ - std::chrono::steady_clock::now();
     if (left <= decltype(left)::zero()) return false;
-    if (pause_ == Duration(20)) backend_.log().warning(fmt::format("trying again: {}", why));
     std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(pause_, left));
-    // The first repetition comes at once: mostly an idle connection had died unnoticed.
     pause_ = std::clamp<Duration>(pause_ * 2, 20ms, 1s);
     return true;
 }
@@ -37,7 +53,7 @@ std::vector<Outcome> settle(Backend& backend, std::span<const Write> writes) {
         try {
             results = backend.commit(pending, attempt);
         } catch (const Error& error) {
-            if (!error.retryable() || !retry.wait(error.what())) throw;
+            if (!error.retryable() || !retry.wait(error)) throw;
             if (error.in_doubt()) attempt = Attempt::repeated;
             continue;
         }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 
 #include "store/backend.h"
 
@@ -11,13 +12,21 @@ namespace pawl::store {
 class Retry {
 public:
     explicit Retry(Backend& backend);
+    ~Retry();
+    Retry(const Retry&) = delete;
+    Retry& operator=(const Retry&) = delete;
     // Waits and returns true where the same call may be made again; false: throw it on.
     [[nodiscard]] bool again(const Error& error);
     // The waiting alone, for those who know that repeating is safe. False at the deadline.
-    [[nodiscard]] bool wait(std::string_view why);
+    [[nodiscard]] bool wait(const Error& error);
+    [[nodiscard]] bool wait(std::string_view why);  // why the database refused it for now
 
 private:
+    [[nodiscard]] bool pause();
+
     Backend& backend_;
+    Outage::Reporter outage_;
+    const int uncaught_ = std::uncaught_exceptions();
     std::chrono::steady_clock::time_point deadline_;
     Duration pause_{0};
 };

@@ -28,7 +28,8 @@ protected:
         gate().drop_connections();
         std::jthread repair([&] {
             EXPECT_TRUE(eventually([&] {
-                return log_text().find("trying again", before.size()) != std::string::npos;
+                return log_text().find("database does not answer", before.size()) !=
+                       std::string::npos;
             }));
             gate().refuse_new_connections(false);
         });

@@ -42,7 +42,7 @@ TEST_P(OutageTest, who_could_not_tell_that_he_lives_is_not_taken_for_dead) {
     gate().drop_connections();
     advance(1h);  // nobody has told anything for so long
     EXPECT_TRUE(eventually([&] {
-        return log_text().find("claiming goes on later") != std::string::npos;
+        return log_text().find("database does not answer") != std::string::npos;
     }));
     gate().refuse_new_connections(false);
     EXPECT_TRUE(finished(trigger("billing.a"))) << "it looks for unhandled runs before it claims";

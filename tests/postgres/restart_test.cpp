@@ -208,7 +208,7 @@ TEST_F(RestartTest, a_step_that_ends_while_the_server_only_reads_is_recorded_lat
     }));
     go.count_down();
     EXPECT_TRUE(eventually([&] {
-        return log_.text().find("wait for the database") != std::string::npos;
+        return log_.text().find("database does not answer") != std::string::npos;
     }));
     set_read_only(false);
     EXPECT_TRUE(eventually([&] { return run.status() == RunStatus::success; }));

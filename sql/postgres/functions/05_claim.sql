@@ -21,6 +21,8 @@
 -- The last row returned has no message_id: it tells the clock, when the next row becomes due (or is
 -- worth another look: others had it locked), whether due rows were looked for, the queue to start after
 -- the next time, and whether queues were left out.
+-- Its payload, if there is one, is for logs: messages whose leases had ended (lost) with their workers, and
+-- messages that were not handed out because they are poison, with their queues and reasons.
 -- A next_due that is not later than the clock means that due rows were left: none of them is older. That
 -- is the looked_at of the next claim; without it the clock is.
 
@@ -196,6 +198,7 @@ declare
     lost      bigint[];  -- whose leases ended without a report; the next two are aligned
     lost_deliveries integer[];
     lost_workers    bigint[];
+    poison_queues   bigint[];
     remaining integer := claim.qty;
     ceiling   integer := 2147483647;
     level     integer;
@@ -227,6 +230,7 @@ begin
             select array_agg(d.tid) filter (where d.good), array_agg(d.message_id) filter (where d.good),
                    array_agg(d.priority) filter (where d.good), array_agg(d.due_at) filter (where d.good),
                    array_agg(d.message_id) filter (where d.poison),
+                   array_agg(d.queue_id) filter (where d.poison),
                    array_agg(format('poison: handed out %s times without a report', d.strikes))
                        filter (where d.poison),
                    min(d.message_id) filter (where d.suspect), min(d.due_at) filter (where d.suspect),
@@ -236,10 +240,10 @@ begin
                    array_agg(d.worker_id) filter (where d.state = 'leased' and not d.poison),
                    -- A queue that gave as many as were asked for has more, none of them older.
                    min(d.last_of_queue) filter (where d.of_queue >= remaining)
-            into due_tids, due_ids, due_priorities, due_times, poison, reasons, suspect, suspect_time,
+            into due_tids, due_ids, due_priorities, due_times, poison, poison_queues, reasons, suspect, suspect_time,
                  progressed, lost, lost_deliveries, lost_workers, due_left
             from (
-                select x.*, p.progressed, j.*, case when p.progressed then 0 else x.hand_outs end as strikes,
+                select x.*, h.queue_id, p.progressed, j.*, case when p.progressed then 0 else x.hand_outs end as strikes,
                        count(*) over (partition by h.queue_id) as of_queue,
                        max(x.due_at) over (partition by h.queue_id) as last_of_queue
                 from unnest(scope.live, scope.strikes_limits) as h (queue_id, strikes_limit)
@@ -383,7 +387,11 @@ begin
         ));
     end if;
     return query select null::bigint, null::bigint, null::integer, null::integer, null::integer,
-        null::integer, null::timestamptz, null::timestamptz, null::text, null::json,
+        null::integer, null::timestamptz, null::timestamptz, null::text,
+        case when coalesce(lost, poison) is not null then json_build_object(
+            'lost', lost, 'workers', lost_workers,
+            'poison', poison, 'queues', poison_queues, 'reasons', reasons
+        ) end,
         -- Poison may have filled the look: there may be more due rows behind it.
         at, next_due, looked, scope.last_queue, scope.more or poison is not null;
 end

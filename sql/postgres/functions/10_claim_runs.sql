@@ -138,7 +138,8 @@ begin
                array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
                array_agg(m.last_error) as errors, array_agg(m.payload) as payloads,
                max(m.now_at) as at, max(m.next_due) as due, bool_or(m.looked) as looked,
-               max(m.last_queue) as last_queue, bool_or(m.more) as more, {schema}.keeps_all_events() as audits
+               max(m.last_queue) as last_queue, bool_or(m.more) as more, {schema}.keeps_all_events() as audits,
+               (array_agg(m.payload) filter (where m.message_id is null))[1] as notes
         into c
         from {schema}.claim(
             claim_runs.queue_ids, claim_runs.qty, claim_runs.lease_ms, claim_runs.worker_id,
@@ -164,6 +165,7 @@ begin
         if c.audits then
             perform {schema}.add_starts(c.ids, claim_runs.worker_id, c.at);
         end if;
+        payload := c.notes;
         now_at := c.at;
         next_due := c.due;
         looked := c.looked;

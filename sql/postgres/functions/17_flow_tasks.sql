@@ -258,7 +258,8 @@ begin
            array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
            array_agg(m.last_error) as errors,
            max(m.now_at) as at, max(m.next_due) as due, bool_or(m.looked) as looked,
-           max(m.last_queue) as last_queue, bool_or(m.more) as more, max(m.strikes) as most_strikes
+           max(m.last_queue) as last_queue, bool_or(m.more) as more, max(m.strikes) as most_strikes,
+           (array_agg(m.payload) filter (where m.message_id is null))[1]::text as notes
     into c
     from {schema}.claim(
         claim_tasks.queue_ids, claim_tasks.qty, claim_tasks.lease_ms, claim_tasks.worker_id,
@@ -327,7 +328,7 @@ begin
     end if;
     perform {schema}.begin_runs(c.ids, claim_tasks.worker_id, c.at);
     return query select null::bigint, null::bigint, null::integer, null::integer, null::integer,
-        null::integer, null::timestamptz, null::timestamptz, null::text, null::text,
+        null::integer, null::timestamptz, null::timestamptz, null::text, c.notes,
         c.at, c.due, c.looked, c.last_queue, c.more or exhausted,
         null::bigint, null::text, null::integer, null::integer, null::integer, null::bigint;
 end

@@ -1,0 +1,54 @@
+// One log for an outage of the database, however many services notice it: a line when it begins,
+// one every 30 seconds, and one when it has ended.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <optional>
+
+#include "base/log.h"
+
+namespace pawl::store {
+
+class Outage {
+public:
+    using Clock = std::chrono::steady_clock;
+    static constexpr Duration repeat_every = 30s;
+
+    explicit Outage(base::Log log) : log_(std::move(log)) {}
+
+    // What one service sees of the database. Used by one thread at a time. The outage ends when
+    // every service that has failed has succeeded again.
+    class Reporter {
+    public:
+        explicit Reporter(Outage& outage) : outage_(outage) {}
+        ~Reporter();
+        Reporter(const Reporter&) = delete;
+        Reporter& operator=(const Reporter&) = delete;
+
+        // True: the error is an outage's, and logged as such. False: the caller logs it.
+        [[nodiscard]] bool failed(
+            const std::exception& error, Clock::time_point now = Clock::now()
+        );
+        void succeeded(Clock::time_point now = {});  // costs nothing while there is no outage
+
+    private:
+        Outage& outage_;
+        bool failing_ = false;
+    };
+
+private:
+    void note_failure(bool first, std::string_view error, Clock::time_point now);
+    void note_success(bool had_failed, Clock::time_point now);
+
+    const base::Log log_;
+    std::mutex mutex_;
+    int failing_ = 0;  // reporters
+    std::optional<Clock::time_point> began_;
+    Clock::time_point logged_{};
+    std::atomic<bool> away_ = false;  // began_ is set
+};
+
+}  // namespace pawl::store
