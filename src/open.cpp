@@ -102,6 +102,7 @@ Store connect(const std::string& text, ConnectOptions options) {
         );
     }
     model::check_positive("ConnectOptions: call_timeout", options.call_timeout);
+    model::check_positive("ConnectOptions: producer_timeout", options.producer_timeout);
     model::check_positive("ConnectOptions: pause_check_interval", options.pause_check_interval);
     model::check_delay("ConnectOptions: poll_interval", options.poll_interval);
     if (options.poll_interval < 10ms)

@@ -37,6 +37,10 @@ struct ConnectOptions {
     /// heartbeats wait for a lease's time at most. A commit cut off so is in doubt, and repeated as
     /// such. Other calls may take as long as they need.
     Duration call_timeout = 30s;
+    /// How long enqueue, trigger and publish wait for PostgreSQL's answer. Then they throw
+    /// connection_failed with in_doubt(): the call may have been done. A trigger with an
+    /// idempotency key is repeated, up to retry_timeout. Large batches may need more.
+    Duration producer_timeout = std::chrono::minutes(1);
     Duration pause_check_interval = std::chrono::hours(1);  ///< for pauses that name none
     /// How often a waiting call or an idle worker checks the store if no wake-up arrives. Wake-ups
     /// normally arrive within milliseconds, so this only bounds the delay after a lost one.

@@ -69,6 +69,9 @@ from {schema}.queues q left join {schema}.queues d on d.queue_id = q.dead_letter
 where @only_queue::text is null or q.name = @only_queue::text
 order by q.name
 
+-- name: list_leases(worker, queue_ids)
+select message_id, delivery from {schema}.list_leases(@worker, @queue_ids)
+
 -- name: resolve_queues(names)
 select coalesce(q.queue_id, 0), w.workflow_id is not null
 from unnest(@names::text[]) with ordinality as n (name, place)

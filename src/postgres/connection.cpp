@@ -223,7 +223,9 @@ void Connection::lost(Access access, bool may_have_happened) {
             PQport(connection_.get()),
             unanswered_ ? fmt::format("no answer within {} ms", call_timeout_->count())
                         : connection_message(connection_.get())
-        )
+        ) + (access == Access::write && may_have_happened
+                 ? "; it may have been done: look before you repeat it, or use an idempotency key"
+                 : "")
     );
     error.mark_retryable();
     if (access == Access::write && may_have_happened) error.mark_in_doubt();

@@ -31,6 +31,7 @@ public:
     std::vector<store::WriteOutcome> commit(
         std::span<const store::Write> writes, store::Attempt attempt
     ) override;
+    std::vector<Lease> leases_of(WorkerId worker, std::span<const QueueId> queues) override;
     store::HeartbeatResult heartbeat(WorkerId worker, std::span<const store::Write> extensions)
         override;
 
@@ -163,6 +164,10 @@ private:
     // What a worker's threads wait for: they must go on where a server does not answer.
     Rows worker_call(const store::Statement& statement, const Params& params, Access access) {
         return call(statement, params, access, options().call_timeout);
+    }
+    // What producers wait for.
+    Rows producer_call(const store::Statement& statement, const Params& params) {
+        return call(statement, params, Access::write, options().producer_timeout);
     }
     // How far a batch has come: what threw may have parts that are committed.
     struct Progress {

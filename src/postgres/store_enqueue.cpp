@@ -37,8 +37,7 @@ std::vector<MessageId> PostgresStore::enqueue(
     const std::string& queue, std::span<const NewMessage> messages
 ) {
     const Wake wake = notifier_.next();
-    const Rows rows =
-        call(sql::enqueue_batch, enqueue_params(queue, messages, wake), Access::write);
+    const Rows rows = producer_call(sql::enqueue_batch, enqueue_params(queue, messages, wake));
     wake_queue(QueueId(rows.int8(0, 1)), wake);
     return read_ids(rows);
 }

@@ -81,7 +81,7 @@ store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
 
     if (request.work == store::Work::runs) params.int8(store::claim_step_bytes);
 
-    // A claim whose answer is lost costs its messages one lease time, no more: ask again at will.
+    // A claim whose answer is lost may be asked for again: see leases_of().
     auto [claim, looked] =
         read_claim(worker_call(claim_statement(request.work), params, Access::read), request);
     if (request.scan == store::Scan::streaming) {
@@ -93,6 +93,18 @@ store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
         remember(request, claim, last);
     }
     return std::move(claim);
+}
+
+std::vector<Lease> PostgresStore::leases_of(WorkerId worker, std::span<const QueueId> queues) {
+    std::vector<std::int64_t> ids;
+    for (const QueueId queue : queues) ids.push_back(queue.value());
+    Params params;
+    params.int8(worker.value()).int8_array(ids);
+    const Rows rows = worker_call(sql::list_leases, params, Access::read);
+    std::vector<Lease> leases;
+    for (int i = 0; i < rows.size(); ++i)
+        leases.push_back({MessageId(rows.int8(i, 0)), rows.int4(i, 1)});
+    return leases;
 }
 
 PostgresStore::ClaimPosition PostgresStore::position(const store::ClaimRequest& request) {

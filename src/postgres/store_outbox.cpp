@@ -76,7 +76,7 @@ std::string_view name_of(OutboxReport::Kind kind) {
 
 void PostgresStore::publish(std::span<const OutboxRecord> events) {
     const Wake wake = notifier_.next();
-    call(sql::publish_batch, publish_params(events, wake), Access::write);
+    producer_call(sql::publish_batch, publish_params(events, wake));
     wake_queue(base::outbox_changed, wake);
 }
 

@@ -62,7 +62,7 @@ void require_workflows(UserTransaction& mine, std::span<const NewRun> runs) {
 std::vector<store::Triggered> PostgresStore::trigger(std::span<const NewRun> runs) {
     if (runs.empty()) return {};
     const Wake wake = notifier_.next();
-    const Rows rows = call(trigger_statement(runs), trigger_params(runs, wake), Access::write);
+    const Rows rows = producer_call(trigger_statement(runs), trigger_params(runs, wake));
     for (const auto workflow : rows.int8_array(0, 2)) wake_queue(QueueId(workflow), wake);
     return read_triggered(rows);
 }

@@ -106,11 +106,13 @@ void Claimer::work(const std::stop_token& stop) {
             const auto ticket = backend_.wake_hub().ticket();
             if (paused_) suspects_.give_back_all();
             suspects_.attend(stop);
+            if (!paused_) hand_back_unknown();
             if (!paused_) claim_once(store::Scan::streaming, stop);
             if (paused_ || !more_) wait_for_work(ticket, stop);
             error_pause_ = 20ms;
         } catch (const std::exception& error) {
             distrust();
+            note_lost_answer();
             if (!outage_.failed(error))
                 log_.write(
                     LogLevel::warning,
@@ -318,6 +320,30 @@ std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
     return calls;
 }
 
+// The server may still be at work on a claim whose connection was cut.
+void Claimer::note_lost_answer() {
+    const auto now = Clock::now();
+    ask_for_leases_at_ = {now, now + 5s, now + backend_.options().call_timeout};
+}
+
+// A claim whose answer was lost has leased messages that this worker knows nothing of: they go back
+// without a strike, instead of waiting for the end of the lease.
+void Claimer::hand_back_unknown() {
+    if (ask_for_leases_at_.empty() || Clock::now() < ask_for_leases_at_.front()) return;
+    std::vector<store::Write> writes;
+    for (const Lease& lease : backend_.leases_of(worker_, queues_)) {
+        if (!leases_.knows(lease))
+            writes.push_back(store::settle_write(store::WriteKind::hand_back, lease));
+    }
+    ask_for_leases_at_.erase(ask_for_leases_at_.begin());
+    if (writes.empty()) return;
+    log_.write(
+        LogLevel::warning,
+        fmt::format("handed back {} messages of a claim whose answer was lost", writes.size())
+    );
+    committer_.submit(std::move(writes), {});
+}
+
 void Claimer::log_claim(
     const store::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls
 ) {
@@ -340,6 +366,7 @@ void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token&
     auto until = base::deadline_after(poll);
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
     until = std::min(until, suspects_.next_look());
+    if (!ask_for_leases_at_.empty()) until = std::min(until, ask_for_leases_at_.front());
     if (!options_.prefixes.empty()) {
         // Any queue may be one that nobody handles, also one whose delay ends. What came too soon
         // after the last look is looked for when that is allowed again.

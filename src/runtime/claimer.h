@@ -87,6 +87,8 @@ private:
         Source& source, int room, store::Scan scan, const std::stop_token& stop
     );
     void fail_unhandled();
+    void note_lost_answer();
+    void hand_back_unknown();
     void log_claim(const store::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls);
     std::shared_ptr<const WorkflowInfo> workflow_of(QueueId queue, const HandlerSpec& spec);
     std::vector<std::shared_ptr<Executing>> to_calls(store::Claim& claim);
@@ -120,6 +122,8 @@ private:
     bool more_ = false;
     std::optional<Round> round_;  // of claim_ready()
     Duration error_pause_{20};
+    // When to ask for leases that an answer was lost of; the first is the next.
+    std::vector<Clock::time_point> ask_for_leases_at_;
 
     std::atomic<bool> paused_ = false;
     std::atomic<Clock::time_point> distrusts_until_{};

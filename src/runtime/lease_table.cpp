@@ -157,6 +157,12 @@ bool LeaseTable::holds(RunId run) const {
     });
 }
 
+bool LeaseTable::knows(const Lease& lease) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = held_.find(lease.message);
+    return at != held_.end() && at->second.delivery == lease.delivery;
+}
+
 bool LeaseTable::lost(const Lease& lease) const {
     const std::lock_guard lock(mutex_);
     const auto at = held_.find(lease.message);

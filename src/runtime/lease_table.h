@@ -46,6 +46,7 @@ public:
     [[nodiscard]] Duration shortest(Duration longest);
     void on_shorter(std::function<void()> then);
 
+    [[nodiscard]] bool knows(const Lease& lease) const;  // held, or lost and not settled yet
     [[nodiscard]] bool lost(const Lease& lease) const;
     // A run, or a task of a flow's run that executes.
     [[nodiscard]] bool holds(RunId run) const;

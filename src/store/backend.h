@@ -175,6 +175,9 @@ public:
     // One transaction, one round trip; one outcome per write, in order. Never throws for one bad
     // item. Throws connection_failed, with in_doubt() where the answer to the commit was lost.
     virtual std::vector<WriteOutcome> commit(std::span<const Write> writes, Attempt attempt) = 0;
+    // What the store has leased to the worker in these queues. Empty for a store whose answers
+    // cannot be lost.
+    virtual std::vector<Lease> leases_of(WorkerId, std::span<const QueueId>) { return {}; }
     // Over a connection of its own, so that no load delays it. Worker 0: only the leases.
     virtual HeartbeatResult heartbeat(WorkerId worker, std::span<const Write> extensions) = 0;
 

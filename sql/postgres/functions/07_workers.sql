@@ -25,6 +25,26 @@ as $$
 $$;
 comment on function {schema}.heartbeat is 'Tells that a worker lives; returns the status it shall have.';
 
+-- After a claim whose answer was lost: what it has handed out is leased, and nobody knows. Leases end soon, so
+-- they are among the first rows by time: long delays behind them are not read.
+create or replace function {schema}.list_leases(worker bigint, queue_ids bigint[])
+returns table (message_id bigint, delivery integer)
+language sql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+    select m.message_id, m.delivery
+    from unnest(queue_ids) as h (queue_id)
+    cross join lateral (
+        select m.message_id, m.delivery, m.state, m.worker_id from {schema}.messages m
+        where m.queue_id = h.queue_id and m.state <> 'ready' and m.visible_at > {schema}.clock()
+        order by m.visible_at limit 10000
+    ) m
+    where m.state = 'leased' and m.worker_id = list_leases.worker
+$$;
+comment on function {schema}.list_leases is
+    'What a worker holds in these queues: to hand back what it does not know of after a lost answer.';
+
 create or replace function {schema}.transition_worker(worker bigint, worker_event text) returns text
 language plpgsql
 as $$
