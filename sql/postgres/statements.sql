@@ -191,8 +191,8 @@ select {schema}.add_step_events(@run_ids::bigint[], @deliveries::integer[], @ste
 -- name: list_outbox(wanted_status, wanted_type, wanted_aggregate, wanted_run, after_event, max_rows)
 select * from {schema}.list_outbox(@wanted_status::text, @wanted_type::text, @wanted_aggregate::text, @wanted_run::bigint, @after_event::bigint, @max_rows::integer)
 
--- name: claim_outbox(qty, per_aggregate, lease_ms)
-select * from {schema}.claim_outbox(@qty::integer, @per_aggregate::integer, @lease_ms::bigint)
+-- name: claim_outbox(qty, per_aggregate, lease_ms, from_at, from_id)
+select * from {schema}.claim_outbox_from(@qty::integer, @per_aggregate::integer, @lease_ms::bigint, @from_at::timestamptz, @from_id::bigint)
 
 -- name: report_outbox(outbox_ids, deliveries, kinds, errors, delays_ms)
 select {schema}.report_outbox(@outbox_ids::bigint[], @deliveries::integer[], @kinds::text[], @errors::text[], @delays_ms::bigint[])

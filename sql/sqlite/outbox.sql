@@ -22,15 +22,18 @@ where r.run_id = @run_id and w.publish <> 'off';
 select last_error from pawl_messages where message_id = @message_id;
 
 -- name: outbox_is_due(now)
-select 1 from pawl_outbox where status = 'PENDING' and visible_at <= @now limit 1;
+select 1 from pawl_outbox indexed by pawl_outbox_due
+where status = 'PENDING' and visible_at <= @now limit 1;
 
 -- name: next_outbox(now)
-select visible_at from pawl_outbox where status = 'PENDING' and visible_at > @now
+select visible_at from pawl_outbox indexed by pawl_outbox_due
+where status = 'PENDING' and visible_at > @now
 order by visible_at limit 1;
 
 -- name: due_outbox(now, max_rows)
-select outbox_id, aggregate from pawl_outbox where status = 'PENDING' and visible_at <= @now
-order by visible_at limit @max_rows;
+select outbox_id, aggregate from pawl_outbox indexed by pawl_outbox_due
+where status = 'PENDING' and visible_at <= @now
+order by visible_at, outbox_id limit @max_rows;
 
 -- Until when an aggregate is not to be touched: its first event waits, or one is in somebody's hands.
 -- name: aggregate_blocked_until(aggregate)
@@ -99,28 +102,38 @@ update pawl_outbox set status = 'PENDING', attempts = 0, last_error = null, visi
 where status = 'PARKED' and outbox_id = @outbox_id;
 
 -- name: retry_all_parked(now)
-update pawl_outbox indexed by pawl_outbox_parked
+update pawl_outbox indexed by pawl_outbox_status
 set status = 'PENDING', attempts = 0, last_error = null, visible_at = @now
 where status = 'PARKED';
 
--- name: list_outbox(status, type, aggregate, after_event, max_rows)
+-- name: list_outbox(after_event, max_rows)
 select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
        last_error, created_at, visible_at, published_at
 from pawl_outbox
 where outbox_id > @after_event
-  and (@status is null or status = @status)
-  and (@type is null or type = @type)
-  and (@aggregate is null or aggregate = @aggregate)
 order by outbox_id limit @max_rows;
 
--- Through its index, whatever else is there.
--- name: list_parked(type, aggregate, after_event, max_rows)
+-- The pages of one status: each reads one index in its order.
+-- name: list_outbox_by_status(status, after_event, max_rows)
 select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
        last_error, created_at, visible_at, published_at
-from pawl_outbox indexed by pawl_outbox_parked
-where status = 'PARKED' and outbox_id > @after_event
+from pawl_outbox indexed by pawl_outbox_status
+where status = @status and outbox_id > @after_event
+order by outbox_id limit @max_rows;
+
+-- name: list_outbox_by_type(status, type, after_event, max_rows)
+select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
+       last_error, created_at, visible_at, published_at
+from pawl_outbox indexed by pawl_outbox_type
+where status = @status and type = @type and outbox_id > @after_event
+order by outbox_id limit @max_rows;
+
+-- name: list_outbox_by_aggregate(status, type, aggregate, after_event, max_rows)
+select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
+       last_error, created_at, visible_at, published_at
+from pawl_outbox indexed by pawl_outbox_aggregate
+where status = @status and aggregate = @aggregate and outbox_id > @after_event
   and (@type is null or type = @type)
-  and (@aggregate is null or aggregate = @aggregate)
 order by outbox_id limit @max_rows;
 
 -- name: list_run_outbox(run_id, status, type, aggregate, after_event, max_rows)
@@ -136,6 +149,6 @@ order by outbox_id limit @max_rows;
 -- Of the hundred that have waited longest.
 -- name: oldest_due_outbox(now)
 select min(d.created_at)
-from (select o.created_at from pawl_outbox o
+from (select o.created_at from pawl_outbox o indexed by pawl_outbox_due
       where o.status = 'PENDING' and o.visible_at <= @now
       order by o.visible_at limit 100) d;

@@ -2,6 +2,7 @@
 // (sql/postgres/functions).
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -141,6 +142,12 @@ private:
         std::optional<Timestamp> swept_at;
         Timestamp floor_since;
     };
+    // Where the last claim of the outbox found due events: see 24_outbox_dispatch.sql.
+    struct OutboxPosition {
+        std::optional<Timestamp> at;
+        std::int64_t id = 0;
+        std::chrono::steady_clock::time_point swept_at;  // the last claim without a position
+    };
 
     // What the server refuses leaves this class as a pawl::Error.
     template <class Work>
@@ -196,6 +203,7 @@ private:
     );
     [[nodiscard]] Duration heartbeat_timeout(std::span<const store::Write> extensions) const;
     ClaimPosition position(const store::ClaimRequest& request);
+    OutboxPosition outbox_position();
     void remember(
         const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position
     );
@@ -217,6 +225,7 @@ private:
     std::unique_ptr<Listener> listener_;
     std::mutex positions_mutex_;
     std::map<std::vector<QueueId>, ClaimPosition> positions_;
+    OutboxPosition outbox_position_;  // under positions_mutex_
 };
 
 }  // namespace pawl::postgres

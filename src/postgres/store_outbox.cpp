@@ -11,6 +11,8 @@ using store::WriteStatus;
 
 namespace {
 
+constexpr auto sweep_outbox_every = std::chrono::seconds(1);
+
 Params publish_params(std::span<const OutboxRecord> events, Wake wake) {
     std::vector<std::string_view> types;
     std::vector<std::string_view> payloads;
@@ -111,10 +113,25 @@ std::vector<OutboxEvent> PostgresStore::list_outbox(const OutboxFilter& filter) 
     return events;
 }
 
-// Access::read: events whose claim had no answer come again when their lease ends.
+// The position to claim from. Events that were committed late, behind it, are found once a second.
+PostgresStore::OutboxPosition PostgresStore::outbox_position() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::lock_guard lock(positions_mutex_);
+    if (now - outbox_position_.swept_at < sweep_outbox_every) return outbox_position_;
+    outbox_position_.swept_at = now;
+    return {{}, 0, now};
+}
+
+// Access::read: events whose claim was not answered are claimed again when their lease expires.
 store::OutboxClaim PostgresStore::claim_outbox(int limit, int per_aggregate, Duration lease) {
+    const OutboxPosition from = outbox_position();
     Params params;
     params.int4(limit).int4(per_aggregate).int8(lease.count());
+    if (from.at) {
+        params.time(*from.at).int8(from.id);
+    } else {
+        params.null().null();
+    }
     const Rows rows = worker_call(sql::claim_outbox, params, Access::read);
     store::OutboxClaim claim;
     for (int i = 0; i + 1 < rows.size(); ++i)
@@ -122,6 +139,9 @@ store::OutboxClaim PostgresStore::claim_outbox(int limit, int per_aggregate, Dur
     const int last = rows.size() - 1;
     claim.now = rows.time(last, 13);
     claim.next_due = rows.optional_time(last, 14);
+    const std::lock_guard lock(positions_mutex_);
+    outbox_position_.at = rows.time(last, 15);
+    outbox_position_.id = rows.int8(last, 16);
     return claim;
 }
 
@@ -157,6 +177,10 @@ std::int64_t PostgresStore::retry_parked(std::int64_t id) {
         params.null();
     }
     const std::int64_t retried = call(sql::retry_parked, params, Access::write).int8(0, 0);
+    {
+        const std::lock_guard lock(positions_mutex_);
+        outbox_position_ = {};  // older events come back
+    }
     hub_.notify(base::outbox_changed);
     return retried;
 }

@@ -208,10 +208,10 @@ void OutboxDispatcher::claim_rest(Shift& shift) {
 }
 
 std::optional<Duration> OutboxDispatcher::claim_lines(Shift& shift) {
-    const int per_aggregate = std::max(1, options_.batch / options_.concurrency);
     const auto asked_at = Clock::now();
+    // One line may take the whole batch: the other threads claim for themselves.
     store::OutboxClaim claim =
-        backend_->claim_outbox(options_.batch, per_aggregate, options_.lease);
+        backend_->claim_outbox(options_.batch, options_.batch, options_.lease);
     const std::lock_guard lock(shift.mutex);
     for (OutboxDelivery& delivery : claim.events) {
         if (shift.lines.empty() || !same_line(shift.lines.back().events.back(), delivery))

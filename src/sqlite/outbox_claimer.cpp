@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "generated/sqlite_sql.h"
 #include "sqlite/outbox_rows.h"
@@ -10,25 +9,25 @@
 namespace pawl::sqlite {
 
 namespace {
-constexpr int rounds = 2;
-constexpr int least_seen = 1000;
+constexpr int rounds = 3;
+constexpr int widest = 1000;
 }  // namespace
 
 store::OutboxClaim OutboxClaimer::claim(int limit, int per_aggregate, Duration lease) {
-    const int wide = std::max(limit, least_seen);
+    int wide = limit;
     bool more = false;
     for (int round = 0; round < rounds; ++round) {
         const std::vector<Due> seen = look(wide);
-        pick(seen, per_aggregate);
-        more = static_cast<int>(seen.size()) >= wide;
+        pick(seen, static_cast<std::size_t>(limit), per_aggregate);
+        more = !picked_.empty() || static_cast<int>(seen.size()) >= wide;
         if (!picked_.empty() || !more) break;
+        wide = std::max(limit, widest);
     }
-    std::ranges::sort(picked_, {}, [](const Picked& p) { return std::tuple(p.starts_with, p.id); });
     if (picked_.size() > static_cast<std::size_t>(limit))
         picked_.resize(static_cast<std::size_t>(limit));
     store::OutboxClaim claim;
     claim.now = now_;
-    for (const Picked& picked : picked_) claim.events.push_back(take(picked.id, lease));
+    for (const std::int64_t id : picked_) claim.events.push_back(take(id, lease));
     claim.next_due = more ? now_ : next_outbox(session_, now_);
     return claim;
 }
@@ -40,11 +39,12 @@ std::vector<OutboxClaimer::Due> OutboxClaimer::look(int limit) {
     return seen;
 }
 
-void OutboxClaimer::pick(const std::vector<Due>& seen, int per_aggregate) {
+void OutboxClaimer::pick(const std::vector<Due>& seen, std::size_t limit, int per_aggregate) {
     std::map<std::string, Timestamp> blocked_until;
     for (const Due& due : seen) {
+        if (picked_.size() >= limit) return;
         if (due.aggregate.empty()) {
-            picked_.push_back({due.id, due.id});
+            picked_.push_back(due.id);
             continue;
         }
         auto known = blocked_until.find(due.aggregate);
@@ -63,12 +63,8 @@ void OutboxClaimer::pick(const std::vector<Due>& seen, int per_aggregate) {
 }
 
 void OutboxClaimer::pick_line(const std::string& aggregate, int per_aggregate) {
-    std::int64_t first = 0;
     Rows rows = session_.query(sql::outbox_line, std::string_view(aggregate), now_, per_aggregate);
-    while (rows.next() && rows.flag(1)) {
-        if (first == 0) first = rows.integer(0);
-        picked_.push_back({first, rows.integer(0)});
-    }
+    while (rows.next() && rows.flag(1)) picked_.push_back(rows.integer(0));
 }
 
 store::OutboxDelivery OutboxClaimer::take(std::int64_t id, Duration lease) {

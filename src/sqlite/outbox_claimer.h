@@ -21,18 +21,14 @@ private:
         std::string aggregate;
     };
     [[nodiscard]] std::vector<Due> look(int limit);
-    // Fills picked_; an event that stands behind somebody else is postponed.
-    void pick(const std::vector<Due>& seen, int per_aggregate);
+    // Fills picked_ up to the limit; an event behind one that is leased or waits is postponed.
+    void pick(const std::vector<Due>& seen, std::size_t limit, int per_aggregate);
     void pick_line(const std::string& aggregate, int per_aggregate);
     [[nodiscard]] store::OutboxDelivery take(std::int64_t id, Duration lease);
 
     Session& session_;
     const Timestamp now_;
-    struct Picked {
-        std::int64_t starts_with = 0;  // the first of its line
-        std::int64_t id = 0;
-    };
-    std::vector<Picked> picked_;
+    std::vector<std::int64_t> picked_;  // events of one line next to each other
 };
 
 [[nodiscard]] std::optional<Timestamp> next_outbox(Session& session, Timestamp now);

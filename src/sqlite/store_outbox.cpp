@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 #include "generated/sqlite_sql.h"
+#include "model/names.h"
 #include "sqlite/outbox_claimer.h"
 #include "sqlite/outbox_rows.h"
 #include "sqlite/sqlite_store.h"
@@ -46,6 +48,30 @@ std::vector<OutboxEvent> read_all(Rows rows) {
     return events;
 }
 
+// A page of the events with one status.
+std::vector<OutboxEvent> list_status(
+    Session& session, const OutboxFilter& filter, std::string_view status
+) {
+    if (filter.aggregate)
+        return read_all(session.query(
+            sql::list_outbox_by_aggregate,
+            status,
+            filter.type,
+            std::string_view(*filter.aggregate),
+            filter.after,
+            filter.limit
+        ));
+    if (filter.type)
+        return read_all(session.query(
+            sql::list_outbox_by_type,
+            status,
+            std::string_view(*filter.type),
+            filter.after,
+            filter.limit
+        ));
+    return read_all(session.query(sql::list_outbox_by_status, status, filter.after, filter.limit));
+}
+
 }  // namespace
 
 void SqliteStore::publish(std::span<const store::OutboxRecord> events) {
@@ -66,9 +92,9 @@ void SqliteStore::publish_in(Transaction transaction, std::span<const store::Out
 
 std::vector<OutboxEvent> SqliteStore::list_outbox(const OutboxFilter& filter) {
     return read([&](Session& session) {
-        std::optional<std::string_view> status;
-        if (filter.status) status = to_string(*filter.status);
-        if (filter.run)
+        if (filter.run) {
+            std::optional<std::string_view> status;
+            if (filter.status) status = to_string(*filter.status);
             return read_all(session.query(
                 sql::list_run_outbox,
                 filter.run,
@@ -78,13 +104,18 @@ std::vector<OutboxEvent> SqliteStore::list_outbox(const OutboxFilter& filter) {
                 filter.after,
                 filter.limit
             ));
-        if (filter.status == OutboxStatus::parked)
-            return read_all(session.query(
-                sql::list_parked, filter.type, filter.aggregate, filter.after, filter.limit
-            ));
-        return read_all(session.query(
-            sql::list_outbox, status, filter.type, filter.aggregate, filter.after, filter.limit
-        ));
+        }
+        if (!filter.status && !filter.type && !filter.aggregate)
+            return read_all(session.query(sql::list_outbox, filter.after, filter.limit));
+        std::vector<OutboxEvent> events;
+        for (const auto& [status, name] : model::outbox_statuses) {
+            if (filter.status && filter.status != status) continue;
+            std::ranges::move(list_status(session, filter, name), std::back_inserter(events));
+        }
+        std::ranges::sort(events, {}, &OutboxEvent::id);
+        if (events.size() > static_cast<std::size_t>(filter.limit))
+            events.resize(static_cast<std::size_t>(filter.limit));
+        return events;
     });
 }
 

@@ -96,7 +96,7 @@ struct OutboxDelivery {
 struct OutboxClaim {
     std::vector<OutboxDelivery> events;  // of one aggregate: consecutive, in order
     Timestamp now;
-    std::optional<Timestamp> next_due;  // now: not all that is due was looked at, claim again
+    std::optional<Timestamp> next_due;  // now: there may be more, claim again
 };
 struct OutboxReport {
     enum class Kind { published, retry, park, release };
@@ -283,7 +283,8 @@ public:
     virtual std::vector<OutboxEvent> list_outbox(const OutboxFilter& filter) = 0;
     // Up to `limit` events of aggregates nobody else holds, from the oldest pending one of each on,
     // at most `per_aggregate` of each; leased. One that waits for its next try holds back the later
-    // ones of its aggregate only; parked ones hold back nobody.
+    // ones of its aggregate only; parked ones hold back nobody. What it reads is bounded by
+    // `limit`, however many events and aggregates there are.
     virtual OutboxClaim claim_outbox(int limit, int per_aggregate, Duration lease) = 0;
     virtual std::vector<WriteStatus> report_outbox(std::span<const OutboxReport> reports) = 0;
     virtual std::int64_t retry_parked(std::int64_t id) = 0;  // 0: all; returns how many

@@ -17,5 +17,30 @@ TEST_P(OutboxSqlTest, plain_sql_publishes_too) {
     EXPECT_EQ(seen.subject, "invoice-1");
 }
 
+// Claims begin where the last one has found events; this one lies behind.
+TEST_P(OutboxSqlTest, an_event_that_commits_late_is_claimed_immediately) {
+    const auto mine = database();
+    mine->begin();
+    (void)store().publish_in(mine->transaction(), {"late"});
+    advance(1s);
+    publish("", 3);
+    EXPECT_EQ(claimed(), "-1 -2 -3");
+    EXPECT_EQ(claimed(), "");
+    mine->run("commit");
+    EXPECT_EQ(claimed(), "late");
+}
+
+TEST_P(OutboxSqlTest, an_event_that_commits_late_is_found_in_front_of_a_backlog) {
+    const auto mine = database();
+    mine->begin();
+    (void)store().publish_in(mine->transaction(), {"late"});
+    advance(1s);
+    publish_together("", 20'000);
+    EXPECT_EQ(claimed(1), "-1");
+    mine->run("commit");
+    EXPECT_TRUE(eventually([&] { return claimed(1) == "late"; }));
+    EXPECT_LT(event("late").id, event("-1").id);
+}
+
 }  // namespace
 }  // namespace pawl::test

@@ -37,6 +37,21 @@ protected:
         expect_index(sqlite::sql::ready_messages, "pawl_messages_ready");
         expect_index(sqlite::sql::claim_ready, "pawl_messages_ready");
         expect_index(sqlite::sql::claim_message, "INTEGER PRIMARY KEY");
+        expect_index(sqlite::sql::due_outbox, "pawl_outbox_due");
+        expect_index(sqlite::sql::next_outbox, "pawl_outbox_due");
+        expect_index(sqlite::sql::outbox_line, "pawl_outbox_pending");
+        expect_index(sqlite::sql::list_outbox, "INTEGER PRIMARY KEY");
+        expect_index(
+            sqlite::sql::list_outbox_by_status, "pawl_outbox_status (status=? AND outbox_id>?)"
+        );
+        expect_index(
+            sqlite::sql::list_outbox_by_type,
+            "pawl_outbox_type (status=? AND type=? AND outbox_id>?)"
+        );
+        expect_index(
+            sqlite::sql::list_outbox_by_aggregate,
+            "pawl_outbox_aggregate (status=? AND aggregate=? AND outbox_id>?)"
+        );
     }
 };
 INSTANTIATE_TEST_SUITE_P(, PlanTest, ::testing::Values(BackendKind::sqlite), backend_name);

@@ -1,125 +1,185 @@
--- Delivery: events are handed to dispatchers, in order per aggregate.
+-- Delivery: dispatchers claim events, in order per aggregate.
 --
--- Who hands out events (claim_outbox) holds the outbox's lock alone, who reports (report_outbox) shares
--- it: so a claim sees every aggregate as it is, and an aggregate is in one dispatcher's hands at a time.
--- Both are short. Publishers take no lock.
+-- A claim (claim_outbox) holds the outbox's lock exclusively, reports (report_outbox) share it: so a claim
+-- sees every aggregate as it is, and one dispatcher at a time holds an aggregate. Both are short. Publishers
+-- take no lock.
 --
--- A pending event without lease and error has never been tried: its visible_at says only when to look at
+-- A pending event without lease and error has never been tried: its visible_at only says when to look at
 -- it again. A claim that meets one behind an event of its aggregate that is leased, or waits for its next
 -- try, moves its visible_at to that time: so a long line behind one failing event costs one look each,
--- and not one in every claim. The report that ends the waiting brings the next of the line back.
+-- and not one in every claim. The report that ends the waiting makes the next of the line due again.
+--
+-- What a claim reads is bounded by `qty`, however many events, aggregates or published events there are: due
+-- events come from outbox_due in its order, lines from outbox_pending in its order. `between x and x` with
+-- that order, and sorts switched off, leaves the planner no other index: with `= x` it walks the primary key over
+-- published events. (Sorts that are needed have a cost that would start the JIT compiler, so that is off, too.)
+-- Entries of events that were delivered stay in outbox_due until vacuum removes them, just where a claim begins
+-- to read. So a caller that claims again and again passes the position from which it found due events
+-- (from_at, from_id). A claim that finds none there begins at the start. Events that were committed late, behind the
+-- position, are found by such a claim or by one without a position.
 
 create or replace function {schema}.outbox_lock_key() returns bigint
 language sql stable
 as $$ select hashint8extended(0, '{schema}.outbox'::regclass::oid::bigint) $$;
-comment on function {schema}.outbox_lock_key is 'Internal: the advisory lock of who hands events out.';
+comment on function {schema}.outbox_lock_key is 'Internal: the advisory lock of claims and reports of the outbox.';
 
--- Up to `qty` events, at most `per_aggregate` of each aggregate, from its oldest pending one on. Those of
--- one aggregate come in order, side by side. The last row has no outbox_id: only the clock, and when to
--- claim again: when the next event is due, or at once where not all that is due was looked at.
-create or replace function {schema}.claim_outbox(
-    qty integer, per_aggregate integer default 100, lease_ms bigint default 60000
-) returns table (
-    outbox_id bigint, event_id text, type text, payload text, aggregate text, subject text,
-    traceparent text, run_id bigint, delivery integer, attempts integer, last_error text,
-    created_at timestamptz, visible_at timestamptz, now_at timestamptz, next_due timestamptz
+-- Due events in the order of outbox_due, from a position on. Aligned arrays.
+create or replace function {schema}.due_outbox(
+    from_at timestamptz, from_id bigint, at timestamptz, max_rows integer,
+    out ids bigint[], out aggregates text[], out first_at timestamptz
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+    select array_agg(d.outbox_id), array_agg(d.aggregate), min(d.visible_at)
+    into ids, aggregates, first_at
+    from (
+        select o.outbox_id, o.aggregate::text, o.visible_at from {schema}.outbox o
+        where o.status = 'PENDING' and (o.visible_at, o.outbox_id) >= (from_at, from_id)
+          and o.visible_at <= due_outbox.at
+        order by o.visible_at, o.outbox_id limit max_rows
+    ) d;
+end
+$$;
+comment on function {schema}.due_outbox is 'Internal: the events that are due, from a position on.';
+
+-- Up to `qty` events of these due ones and of their lines, at most `per_aggregate` of each line. `lines` tells
+-- which belong together. Due events of lines that are leased or wait for a retry are moved aside.
+create or replace function {schema}.pick_outbox(
+    due_ids bigint[], due_aggregates text[], qty integer, per_aggregate integer, at timestamptz,
+    out ids bigint[], out lines bigint[]
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+set enable_mergejoin = off set enable_sort = off set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    firsts     bigint[];       -- of each line, in the order in which they are due
+    aggregates text[];         -- '' for an event without one: a line of its own
+    blocked    timestamptz[];  -- until when; null if the line is free
+begin
+    select array_agg(l.id), array_agg(l.aggregate)
+    into firsts, aggregates
+    from (
+        select min(d.id) as id, d.aggregate
+        from unnest(due_ids, due_aggregates) with ordinality as d (id, aggregate, place)
+        group by d.aggregate, case when d.aggregate = '' then d.id end
+        order by min(d.place)
+    ) l;
+    -- Its first event waits, or one of its events is leased.
+    blocked := array(
+        select case when l.aggregate <> '' then nullif(greatest(
+                   pick_outbox.at,
+                   (select o.visible_at from {schema}.outbox o
+                    where o.status = 'PENDING' and o.aggregate between l.aggregate and l.aggregate
+                    order by o.aggregate, o.outbox_id limit 1),
+                   (select max(o.visible_at) from {schema}.outbox o
+                    where o.leased and o.aggregate = l.aggregate)), pick_outbox.at) end
+        from unnest(aggregates) with ordinality as l (aggregate, place)
+        order by l.place
+    );
+    select array_agg(p.outbox_id), array_agg(p.place)
+    into ids, lines
+    from (
+        select e.outbox_id, l.place
+        from unnest(firsts, aggregates, blocked) with ordinality as l (first, aggregate, blocked, place)
+        cross join lateral (
+            select l.first as outbox_id, true as takeable where l.aggregate = ''
+            union all
+            select o.outbox_id,
+                   bool_and(o.visible_at <= pick_outbox.at or (not o.leased and o.last_error is null)) over line
+            from (
+                select o.outbox_id, o.aggregate, o.visible_at, o.leased, o.last_error from {schema}.outbox o
+                where o.status = 'PENDING' and o.aggregate between l.aggregate and l.aggregate
+                order by o.aggregate, o.outbox_id limit per_aggregate
+            ) o
+            where l.aggregate <> ''
+            window line as (order by o.aggregate, o.outbox_id rows unbounded preceding)
+        ) e
+        where l.blocked is null and e.takeable
+        limit qty
+    ) p;
+    if cardinality(array_remove(blocked, null)) > 0 then
+        update {schema}.outbox b
+        set visible_at = n.until
+        from (
+            select d.id, blocked[array_position(aggregates, d.aggregate)] as until
+            from unnest(due_ids, due_aggregates) as d (id, aggregate)
+            where d.aggregate <> ''
+        ) n
+        where b.outbox_id = any(array[n.id]) and n.until is not null;
+    end if;
+end
+$$;
+comment on function {schema}.pick_outbox is 'Internal: the events that a claim takes.';
+
+-- claim_outbox from a position on. The last row has no outbox_id: it holds the clock, when to claim again
+-- (now, if there may be more), and the position for the next claim.
+create or replace function {schema}.claim_outbox_from(
+    qty integer, per_aggregate integer, lease_ms bigint, from_at timestamptz, from_id bigint
+) returns table (
+    outbox_id bigint, event_id text, type text, payload text, aggregate text, subject text,
+    traceparent text, run_id bigint, delivery integer, attempts integer, last_error text,
+    created_at timestamptz, visible_at timestamptz, now_at timestamptz, next_due timestamptz,
+    next_from_at timestamptz, next_from_id bigint
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set enable_sort = off set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
     at       timestamptz := {schema}.clock();
-    rounds   constant integer := 2;
-    wide     constant integer := greatest(qty, 1000);
-    seen     bigint[];
-    seen_of  text[];         -- the aggregate of each
-    lines    text[];
-    blocked  timestamptz[];  -- of each line: until when; null where it is free
-    picked   bigint[];
-    starts   bigint[];
+    start_at timestamptz := coalesce(claim_outbox_from.from_at, '-infinity');
+    start_id bigint := coalesce(claim_outbox_from.from_id, 0);
+    wide     integer := qty;
+    rounds   integer := 0;
+    seen     record;
+    picked   record;
     more     boolean := false;
 begin
     -- Nearly always there is nothing: that takes no lock.
-    if exists (select from {schema}.outbox o where o.status = 'PENDING' and o.visible_at <= at) then
+    select d.* into seen from {schema}.due_outbox(start_at, start_id, at, 1) d;
+    if seen.ids is null and start_at > '-infinity' then
+        start_at := '-infinity';
+        select d.* into seen from {schema}.due_outbox(start_at, start_id, at, 1) d;
+    end if;
+    if seen.ids is not null then
         perform pg_advisory_xact_lock({schema}.outbox_lock_key());
-        for round in 1 .. rounds loop
-            select array_agg(d.outbox_id), array_agg(d.aggregate),
-                   array_agg(distinct d.aggregate) filter (where d.aggregate <> '')
-            into seen, seen_of, lines
-            from (
-                select o.outbox_id, o.aggregate::text from {schema}.outbox o
-                where o.status = 'PENDING' and o.visible_at <= at
-                order by o.visible_at limit wide
-            ) d;
-            -- Its first event waits, or one of them is in somebody's hands.
-            blocked := array(
-                select nullif(greatest(
-                           at,
-                           (select o.visible_at from {schema}.outbox o
-                            where o.status = 'PENDING' and o.aggregate = l.aggregate
-                            order by o.outbox_id limit 1),
-                           (select max(o.visible_at) from {schema}.outbox o
-                            where o.leased and o.aggregate = l.aggregate)), at)
-                from unnest(lines) with ordinality as l (aggregate, place)
-                order by l.place
-            );
-            select array_agg(p.outbox_id), array_agg(p.starts_with)
-            into picked, starts
-            from (
-                select e.outbox_id, e.starts_with
-                from (
-                    select s.id as outbox_id, s.id as starts_with
-                    from unnest(seen, seen_of) as s (id, aggregate)
-                    where s.aggregate = ''
-                    union all
-                    select f.outbox_id, f.starts_with
-                    from unnest(lines, blocked) as l (aggregate, blocked)
-                    cross join lateral (
-                        select o.outbox_id, first_value(o.outbox_id) over line as starts_with,
-                               bool_and(o.visible_at <= at or (not o.leased and o.last_error is null))
-                                   over line as takeable
-                        from (
-                            select o.* from {schema}.outbox o
-                            where o.status = 'PENDING' and o.aggregate = l.aggregate
-                            order by o.outbox_id limit per_aggregate
-                        ) o
-                        window line as (order by o.outbox_id rows unbounded preceding)
-                    ) f
-                    where l.blocked is null and f.takeable
-                ) e
-                order by e.starts_with, e.outbox_id
-                limit qty
-            ) p;
-            -- What was seen and stands behind somebody else is looked at again when that one's time comes.
-            if cardinality(array_remove(blocked, null)) > 0 then
-                update {schema}.outbox b
-                set visible_at = n.until
-                from (
-                    select s.id, blocked[array_position(lines, s.aggregate)] as until
-                    from unnest(seen, seen_of) as s (id, aggregate)
-                    where s.aggregate <> ''
-                ) n
-                where b.outbox_id = any(array[n.id]) and n.until is not null;
+        at := {schema}.clock();
+        loop
+            select d.* into seen from {schema}.due_outbox(start_at, start_id, at, wide) d;
+            select p.* into picked
+            from {schema}.pick_outbox(seen.ids, seen.aggregates, qty, per_aggregate, at) p;
+            more := picked.ids is not null;
+            exit when more;
+            if cardinality(seen.ids) >= wide then  -- all of them were moved aside
+                more := rounds = 2;
+                exit when more;
+                rounds := rounds + 1;
+                wide := greatest(qty, 1000);
+            else
+                exit when start_at = '-infinity';
+                start_at := '-infinity';
             end if;
-            more := coalesce(cardinality(seen), 0) >= wide;
-            exit when picked is not null or not more;
         end loop;
-
         return query
         with taken as (
             update {schema}.outbox o
             set leased = true, delivery = o.delivery + 1, attempts = o.attempts + 1,
                 visible_at = at + {schema}.ms(lease_ms)
-            from unnest(picked, starts) as p (id, starts_with)
+            from unnest(picked.ids, picked.lines) as p (id, line)
             where o.outbox_id = any(array[p.id])
-            returning o.*, p.starts_with
+            returning o.*, p.line
         )
         select t.outbox_id, t.event_id, t.type, t.payload, t.aggregate::text, t.subject, t.traceparent,
                t.run_id, t.delivery, t.attempts, t.last_error, t.created_at, t.visible_at,
-               null::timestamptz, null::timestamptz
-        from taken t order by t.starts_with, t.outbox_id;
+               null::timestamptz, null::timestamptz, null::timestamptz, null::bigint
+        from taken t order by t.line, t.outbox_id;
     end if;
     return query
     select null::bigint, null::text, null::text, null::text, null::text, null::text, null::text,
@@ -127,11 +187,31 @@ begin
            at, case when more then at
                     else (select o.visible_at from {schema}.outbox o
                           where o.status = 'PENDING' and o.visible_at > at
-                          order by o.visible_at limit 1) end;
+                          order by o.visible_at, o.outbox_id limit 1) end,
+           coalesce(seen.first_at, at), coalesce(seen.ids[1], 0);
 end
 $$;
+comment on function {schema}.claim_outbox_from is
+    'claim_outbox for callers that claim again and again: begins at the position that the last claim has returned.';
+
+-- Up to `qty` events, at most `per_aggregate` of each aggregate, from its oldest pending one on. Those of
+-- one aggregate come in order, next to each other. The last row has no outbox_id: it holds only the clock and
+-- when to claim again: now, if there may be more, or when the next event is due.
+create or replace function {schema}.claim_outbox(
+    qty integer, per_aggregate integer default 100, lease_ms bigint default 60000
+) returns table (
+    outbox_id bigint, event_id text, type text, payload text, aggregate text, subject text,
+    traceparent text, run_id bigint, delivery integer, attempts integer, last_error text,
+    created_at timestamptz, visible_at timestamptz, now_at timestamptz, next_due timestamptz
+)
+language sql
+as $$
+    select c.outbox_id, c.event_id, c.type, c.payload, c.aggregate, c.subject, c.traceparent, c.run_id,
+           c.delivery, c.attempts, c.last_error, c.created_at, c.visible_at, c.now_at, c.next_due
+    from {schema}.claim_outbox_from(qty, per_aggregate, lease_ms, null, null) c
+$$;
 comment on function {schema}.claim_outbox is
-    'Hands out events for delivery, leased: in order per aggregate, which nobody else gets meanwhile.';
+    'Claims events for delivery, leased: in order per aggregate, which no other dispatcher gets meanwhile.';
 
 -- kinds: published, retry (after delays_ms, with the error), park (with the error), release (as if it had
 -- not been claimed). Returns done or lease_lost for each.
@@ -141,39 +221,40 @@ create or replace function {schema}.report_outbox(
 ) returns text[]
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set plan_cache_mode = force_generic_plan
+set enable_mergejoin = off set enable_sort = off set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz;
     held   bigint[];
+    freed  text[];  -- their aggregates
 begin
     perform pg_advisory_xact_lock_shared({schema}.outbox_lock_key());
     -- Read under the lock: no claim that was before this report has seen a later time.
     now_at := {schema}.clock();
-    held := array(
-        select l.outbox_id
+    with written as (
+        update {schema}.outbox o
+        set leased = false,
+            status = case n.kind when 'published' then 'PUBLISHED' when 'park' then 'PARKED' else o.status end,
+            published_at = case when n.kind = 'published' then now_at end,
+            attempts = o.attempts - case when n.kind = 'release' then 1 else 0 end,
+            last_error = case when n.kind in ('retry', 'park') then n.error
+                              when n.kind = 'release' then o.last_error end,
+            visible_at = case when n.kind = 'retry' then now_at + {schema}.ms(coalesce(n.delay_ms, 0))
+                              else now_at end
         from (
-            select n.outbox_id, n.delivery from unnest(outbox_ids, deliveries) as n (outbox_id, delivery)
-            order by n.outbox_id
+            -- In the order of their numbers: reports that overlap do not lock each other out.
+            select r.* from unnest(outbox_ids, deliveries, kinds, errors, delays_ms)
+                as r (id, delivery, kind, error, delay_ms)
+            order by r.id
         ) n
-        cross join lateral (
-            select o.outbox_id from {schema}.outbox o
-            where o.outbox_id = n.outbox_id and o.delivery = n.delivery and o.leased
-            for update
-        ) l
-    );
-    update {schema}.outbox o
-    set leased = false,
-        status = case n.kind when 'published' then 'PUBLISHED' when 'park' then 'PARKED' else o.status end,
-        published_at = case when n.kind = 'published' then now_at end,
-        attempts = o.attempts - case when n.kind = 'release' then 1 else 0 end,
-        last_error = case when n.kind in ('retry', 'park') then n.error
-                          when n.kind = 'release' then o.last_error end,
-        visible_at = case when n.kind = 'retry' then now_at + {schema}.ms(coalesce(n.delay_ms, 0))
-                          else now_at end
-    from unnest(outbox_ids, kinds, errors, delays_ms) as n (id, kind, error, delay_ms)
-    where o.outbox_id = any(array[n.id]) and o.outbox_id = any(held);
-    if {schema}.free_lines(held, now_at) or 'release' = any(kinds) then
+        where o.outbox_id = any(array[n.id]) and o.delivery = n.delivery and o.leased
+        returning o.outbox_id, o.aggregate
+    )
+    select array_agg(w.outbox_id), array_agg(distinct w.aggregate::text) filter (where w.aggregate <> '')
+    into held, freed
+    from written w;
+    if {schema}.free_lines(freed, now_at) or 'release' = any(kinds) then
         perform pg_notify('pawl_{schema_name}', '-2');
     end if;
     return array(
@@ -188,12 +269,13 @@ comment on function {schema}.report_outbox is
 
 drop function if exists {schema}.advance_lines(bigint[], timestamptz);
 
--- Makes the first pending event of each of these events' aggregates due, if it only waited for others.
--- Returns whether a line can be claimed now: dispatchers that found it leased must be notified.
-create or replace function {schema}.free_lines(outbox_ids bigint[], at timestamptz) returns boolean
+-- Makes the first pending event of each of these aggregates due, if it only waited for others. Returns whether
+-- a line can be claimed now: dispatchers that found it leased must be notified.
+create or replace function {schema}.free_lines(aggregates text[], at timestamptz) returns boolean
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set plan_cache_mode = force_generic_plan
+set enable_mergejoin = off set enable_sort = off set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     firsts bigint[];
@@ -201,13 +283,7 @@ declare
 begin
     select array_agg(f.outbox_id), array_agg(f.visible_at > free_lines.at)
     into firsts, later
-    from (
-        select distinct o.aggregate::text from unnest(outbox_ids) u
-        cross join lateral (
-            select o.aggregate from {schema}.outbox o where o.outbox_id = u offset 0
-        ) o
-        where o.aggregate <> ''
-    ) l
+    from unnest(aggregates) as l (aggregate)
     cross join lateral (
         select o.outbox_id, o.visible_at, o.leased, o.last_error from {schema}.outbox o
         where o.status = 'PENDING' and o.aggregate between l.aggregate and l.aggregate
@@ -250,6 +326,73 @@ $$;
 comment on function {schema}.retry_parked is
     'Lets parked events be tried again: one, or all; returns how many.';
 
+-- The numbers of a page of events. Each case reads one index in its order, so a page costs a page, however
+-- many events there are; combined filters by type and aggregate read the events of the aggregate.
+create or replace function {schema}.outbox_page(
+    wanted_status text, wanted_type text, wanted_aggregate text, wanted_run bigint, after_event bigint,
+    max_rows integer
+) returns bigint[]
+language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+set plan_cache_mode = force_custom_plan  -- so that a branch for another status is left out
+as $$
+begin
+    if wanted_run is not null then
+        return array(
+            select r.outbox_id
+            from (select o.* from {schema}.outbox o where o.run_id = wanted_run offset 0) r
+            where r.outbox_id > after_event
+              and (wanted_status is null or r.status = wanted_status)
+              and (wanted_type is null or r.type = wanted_type)
+              and (wanted_aggregate is null or r.aggregate = wanted_aggregate)
+            order by r.outbox_id limit max_rows
+        );
+    elsif wanted_aggregate is not null then
+        return array(
+            (select o.outbox_id from {schema}.outbox o
+             where o.status = 'PENDING' and coalesce(wanted_status, 'PENDING') = 'PENDING'
+               and (o.aggregate, o.outbox_id) > (wanted_aggregate, after_event) and o.aggregate <= wanted_aggregate
+               and (wanted_type is null or o.type = wanted_type)
+             order by o.aggregate, o.outbox_id limit max_rows)
+            union all
+            (select o.outbox_id from {schema}.outbox o
+             where o.status <> 'PENDING' and o.status = 'PUBLISHED'
+               and coalesce(wanted_status, 'PUBLISHED') = 'PUBLISHED'
+               and (o.aggregate, o.outbox_id) > (wanted_aggregate, after_event) and o.aggregate <= wanted_aggregate
+               and (wanted_type is null or o.type = wanted_type)
+             order by o.aggregate, o.outbox_id limit max_rows)
+            union all
+            (select o.outbox_id from {schema}.outbox o
+             where o.status <> 'PENDING' and o.status = 'PARKED'
+               and coalesce(wanted_status, 'PARKED') = 'PARKED'
+               and (o.aggregate, o.outbox_id) > (wanted_aggregate, after_event) and o.aggregate <= wanted_aggregate
+               and (wanted_type is null or o.type = wanted_type)
+             order by o.aggregate, o.outbox_id limit max_rows)
+            order by 1 limit max_rows
+        );
+    elsif wanted_type is not null then
+        return array(
+            select p.outbox_id
+            from unnest(case when wanted_status is null then array['PENDING', 'PUBLISHED', 'PARKED']
+                             else array[wanted_status] end) s (status)
+            cross join lateral (
+                select o.outbox_id from {schema}.outbox o
+                where o.status = s.status and (o.type, o.outbox_id) > (wanted_type, after_event)
+                  and o.type <= wanted_type
+                order by o.type, o.outbox_id limit max_rows
+            ) p
+            order by p.outbox_id limit max_rows
+        );
+    end if;
+    return array(
+        select o.outbox_id from {schema}.outbox o
+        where o.outbox_id > after_event and (wanted_status is null or o.status = wanted_status)
+        order by o.outbox_id limit max_rows
+    );
+end
+$$;
+comment on function {schema}.outbox_page is 'Internal: the numbers of a page of events.';
+
 create or replace function {schema}.list_outbox(
     wanted_status text default null, wanted_type text default null, wanted_aggregate text default null,
     wanted_run bigint default null, after_event bigint default 0, max_rows integer default 100
@@ -258,23 +401,15 @@ create or replace function {schema}.list_outbox(
     traceparent text, run_id bigint, status text, attempts integer, last_error text,
     created_at timestamptz, visible_at timestamptz, published_at timestamptz
 )
-language plpgsql stable
-set plan_cache_mode = force_custom_plan  -- so that the values choose the index
+language sql stable
 as $$
-#variable_conflict use_column
-begin
-    return query
     select o.outbox_id, o.event_id, o.type, o.payload::json, o.aggregate::text, o.subject, o.traceparent,
            o.run_id, o.status, o.attempts, o.last_error, o.created_at,
            case when o.status = 'PENDING' then o.visible_at end, o.published_at
-    from {schema}.outbox o
-    where o.outbox_id > after_event
-      and (wanted_status is null or o.status = wanted_status)
-      and (wanted_type is null or o.type = wanted_type)
-      and (wanted_aggregate is null or o.aggregate = wanted_aggregate)
-      and (wanted_run is null or o.run_id = wanted_run)
-    order by o.outbox_id limit max_rows;
-end
+    from unnest({schema}.outbox_page(wanted_status, wanted_type, wanted_aggregate, wanted_run, after_event,
+                                     max_rows)) with ordinality as p (outbox_id, place)
+    cross join lateral (select o.* from {schema}.outbox o where o.outbox_id = p.outbox_id offset 0) o
+    order by p.place
 $$;
 comment on function {schema}.list_outbox is 'Events of the outbox, oldest first.';
 
