@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "flow_bench.h"
+#include "outbox_bench.h"
 #include "queue_bench.h"
 #include "retention_bench.h"
 #include "workflow_bench.h"
@@ -15,7 +16,7 @@ namespace {
 
 int usage() {
     std::fputs(
-        "usage: ./dev bench queue|workflow|flow|retention [--json FILE] [--quick] [--only "
+        "usage: ./dev bench queue|workflow|flow|retention|outbox [--json FILE] [--quick] [--only "
         "postgres|sqlite] "
         "[--part PART]\n"
         "parts: queue drain|claim|idle, workflow drain|end_to_end|latency|resume|metrics, "
@@ -130,11 +131,26 @@ bool retention(const Arguments& arguments, bench::Report& report) {
     return true;
 }
 
+bool outbox(const Arguments& arguments, bench::Report& report) {
+    bench::OutboxBenchOptions options;
+    if (arguments.quick) {
+        options.rounds = 3;
+        options.events = 5'000;
+        options.published = 50'000;
+    }
+    options.postgres = arguments.backend("postgres");
+    options.sqlite = arguments.backend("sqlite");
+    if (!arguments.part.empty()) return false;
+    bench::outbox_bench(options, report);
+    return true;
+}
+
 // False where there is no such benchmark, or part of it.
 bool run(const Arguments& arguments, bench::Report& report) {
     if (arguments.bench == "queue") return queue(arguments, report);
     if (arguments.bench == "workflow") return workflow(arguments, report);
     if (arguments.bench == "retention") return retention(arguments, report);
+    if (arguments.bench == "outbox") return outbox(arguments, report);
     return arguments.bench == "flow" && flow(arguments, report);
 }
 

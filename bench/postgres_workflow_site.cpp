@@ -21,6 +21,14 @@ constexpr const char* ended_sql = R"(
     where r.workflow_id = {1}
 )";
 
+constexpr const char* outbox_sql = R"(
+    insert into {0}.outbox (event_id, type, payload, aggregate, subject, status, visible_at, created_at, published_at)
+    select gen_random_uuid()::text, 'bench.event', '{4}', 'a' || i % {3}, 'a' || i % {3}, '{1}', t.at, t.at,
+           case when '{1}' = 'PUBLISHED' then t.at end
+    from generate_series(1, {2}) i
+    cross join lateral (select now() - ({2} - i) * interval '1 microsecond') t (at)
+)";
+
 class PostgresWorkflowSite final : public WorkflowSite {
 public:
     PostgresWorkflowSite(const std::string& name, Place place)
@@ -57,6 +65,12 @@ public:
     void fill_ended(std::int64_t workflow, int runs) override {
         bare_->run(fmt::format(ended_sql, schema_, workflow, runs, small_json));
     }
+    void fill_outbox(const std::string& status, int events, int aggregates) override {
+        bare_->run(fmt::format(outbox_sql, schema_, status, events, aggregates, small_json));
+        bare_->run(fmt::format("vacuum analyze {}.outbox", schema_));
+        bare_->run("checkpoint");
+    }
+    void clear_outbox() override { bare_->run(fmt::format("truncate {}.outbox", schema_)); }
     std::string url() const override { return url_ + "?schema=" + schema_; }
 
     std::unique_ptr<BareRuns> bare() const override {

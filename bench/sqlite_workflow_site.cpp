@@ -29,6 +29,14 @@ constexpr const char* ended_sql = R"(
 )";
 
 // A folder of its own: a watch on one store's folder hears nothing of another's.
+constexpr const char* outbox_sql = R"(
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < {1})
+    insert into pawl_outbox (event_id, type, payload, aggregate, subject, status, visible_at, created_at, published_at)
+    select lower(hex(randomblob(16))), 'bench.event', '{3}', 'a' || i % {2}, 'a' || i % {2}, '{0}', i, i,
+           case when '{0}' = 'PUBLISHED' then i end
+    from n
+)";
+
 class SqliteWorkflowSite final : public WorkflowSite {
 public:
     SqliteWorkflowSite(const std::string& name, Place place) : place_(place) {
@@ -62,6 +70,11 @@ public:
     void fill_ended(std::int64_t workflow, int runs) override {
         BareSqlite(file_).run(fmt::format(ended_sql, workflow, runs, small_json));
     }
+    void fill_outbox(const std::string& status, int events, int aggregates) override {
+        BareSqlite(file_).run(fmt::format(outbox_sql, status, events, aggregates, small_json));
+        tidy();
+    }
+    void clear_outbox() override { BareSqlite(file_).run("delete from pawl_outbox"); }
     std::string url() const override { return "sqlite:" + file_; }
 
     std::unique_ptr<BareRuns> bare() const override {

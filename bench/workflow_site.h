@@ -22,6 +22,10 @@ public:
     virtual void tidy() = 0;   // as a running system has them: vacuumed, analysed, checkpointed
     // Successes of three steps that ended long ago; set-based, so that a million take seconds.
     virtual void fill_ended(std::int64_t workflow, int runs) = 0;
+    // Events in the outbox with this status, of that many aggregates by turns; then tidies the
+    // outbox.
+    virtual void fill_outbox(const std::string& status, int events, int aggregates) = 0;
+    virtual void clear_outbox() = 0;
     [[nodiscard]] virtual std::string url() const = 0;
     [[nodiscard]] virtual std::unique_ptr<BareRuns> bare() const = 0;
     // How many bare connections may be worth having.
