@@ -16,7 +16,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pawl-config.cmake
 
 set(pawl_pc_private "")
 if(PAWL_HTTP)
-  string(APPEND pawl_pc_private " cpp-httplib openssl")
+  string(APPEND pawl_pc_private " libcurl")
 endif()
 if(PAWL_METRICS)
   string(APPEND pawl_pc_private " prometheus-cpp-pull")

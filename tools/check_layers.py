@@ -14,15 +14,16 @@ LAYERS = {
     "sqlite": {"base", "model", "store"},
     "runtime": {"base", "model", "store"},
     "api": {"base", "model", "store", "runtime", "metrics"},
-    "sinks": {"base", "model"},
+    "http": {"base"},
+    "sinks": {"base", "model", "http"},
     "metrics": {"base", "model", "store", "runtime"},
     "cli": set(),  # a user of the library like any other
 }
 # A file directly in src is the composition root: it knows every layer.
 # The native headers (a file, or a folder of them) stay inside their folder.
-NATIVE = {"libpq-fe.h": "postgres", "sqlite3.h": "sqlite", "httplib.h": "sinks", "prometheus": "metrics"}
+NATIVE = {"libpq-fe.h": "postgres", "sqlite3.h": "sqlite", "curl": "http", "prometheus": "metrics"}
 # Who includes a public header must not need these; nlohmann is the opt-in of json.h.
-NOT_PUBLIC = re.compile(r"(libpq-fe\.h|sqlite3\.h|httplib\.h|prometheus/.*|fmt/.*|nlohmann/.*)$")
+NOT_PUBLIC = re.compile(r"(libpq-fe\.h|sqlite3\.h|curl/.*|httplib\.h|prometheus/.*|fmt/.*|nlohmann/.*)$")
 JSON_ADAPTER = pathlib.PurePath("include/pawl/json.h")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]')

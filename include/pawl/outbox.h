@@ -81,7 +81,7 @@ struct HttpSinkOptions {
     enum class Mode { structured, binary };  ///< CloudEvents 1.0 over HTTP
     Mode mode = Mode::structured;
     std::string source = "pawl";
-    Duration timeout = 10s;
+    Duration timeout = 10s;  ///< of the whole call
     bool verify_tls = true;
     std::string ca_file = {};                         ///< default: the system's
     std::map<std::string, std::string> headers = {};  ///< e.g. Authorization; never logged

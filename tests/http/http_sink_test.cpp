@@ -140,6 +140,92 @@ TEST(HttpSinkTest, an_answer_without_end_is_cut_off_and_counts) {
     EXPECT_EQ(http_sink(server.url())(example()).kind, Kind::delivered);
 }
 
+// What the sink makes of an answer, and that it makes it in time: the limits are far below 30 s.
+SinkResult of_answer(const RawServer::Answer& answer, Duration timeout = 30s) {
+    const RawServer server(answer);
+    const auto began_at = std::chrono::steady_clock::now();
+    const SinkResult result = http_sink(server.url(), {.timeout = timeout})(example());
+    EXPECT_LT(std::chrono::steady_clock::now() - began_at, 20s);
+    return result;
+}
+
+void send_forever(const RawServer::Send& send, const std::string& part) {
+    while (send(part)) {
+    }
+}
+
+// A few bytes each 20 ms: a timeout for each read would never end this.
+void send_slowly(const RawServer::Send& send, const std::string& part) {
+    while (send(part)) std::this_thread::sleep_for(20ms);
+}
+
+TEST(HttpSinkTest, headers_without_end_are_cut_off) {
+    const SinkResult result = of_answer([](const RawServer::Send& send) {
+        send("HTTP/1.1 200 OK\r\n");
+        send_forever(send, "X-Header: " + std::string(1000, 'x') + "\r\n");
+    });
+    EXPECT_EQ(result.kind, Kind::retry);
+    EXPECT_EQ(result.error, "the headers of the answer exceed 65536 bytes");
+}
+
+TEST(HttpSinkTest, interim_answers_without_end_are_cut_off) {
+    const SinkResult result = of_answer([](const RawServer::Send& send) {
+        send_forever(send, "HTTP/1.1 100 Continue\r\n\r\n");
+    });
+    EXPECT_EQ(result.kind, Kind::retry);
+    EXPECT_EQ(result.error, "the headers of the answer exceed 65536 bytes");
+}
+
+TEST(HttpSinkTest, a_header_or_status_line_without_end_is_cut_off) {
+    for (const std::string begin : {"HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nX-Header: "}) {
+        const SinkResult result = of_answer([&](const RawServer::Send& send) {
+            send(begin);
+            send_forever(send, std::string(1000, 'x'));
+        });
+        EXPECT_EQ(result.kind, Kind::retry);
+        EXPECT_EQ(result.error, "a line of the answer's headers is too long");
+    }
+}
+
+TEST(HttpSinkTest, the_timeout_is_for_the_whole_call) {
+    for (const std::string begin :
+         {"HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX-Header: "}) {
+        const std::string part = begin.ends_with("\n") ? "A: b\r\n" : "x";
+        const SinkResult result = of_answer(
+            [&](const RawServer::Send& send) {
+                send(begin);
+                send_slowly(send, part);
+            },
+            300ms
+        );
+        EXPECT_EQ(result.kind, Kind::retry) << begin;
+        EXPECT_EQ(result.error, "no answer within 300 ms") << begin;
+    }
+}
+
+TEST(HttpSinkTest, a_body_without_end_is_cut_off_and_its_status_counts) {
+    const auto answered = [](const std::string& status, Duration timeout, const auto& send_body) {
+        return of_answer(
+            [&](const RawServer::Send& send) {
+                send("HTTP/1.1 " + status + " Some\r\nContent-Type: text/plain\r\n\r\n");
+                send_body(send, std::string("x"));
+            },
+            timeout
+        );
+    };
+    EXPECT_EQ(answered("200", 300ms, send_slowly).kind, Kind::delivered);
+    EXPECT_EQ(answered("200", 30s, send_forever).kind, Kind::delivered);
+    EXPECT_EQ(answered("500", 300ms, send_slowly).error, "the server answered 500");
+    EXPECT_EQ(answered("400", 30s, send_forever).kind, Kind::reject);
+}
+
+TEST(HttpSinkTest, what_is_not_http_is_an_error_that_is_tried_again) {
+    const SinkResult result =
+        of_answer([](const RawServer::Send& send) { send("220 mail.example.org ESMTP\r\n"); });
+    EXPECT_EQ(result.kind, Kind::retry);
+    EXPECT_EQ(result.error, "the answer is not HTTP");
+}
+
 TEST(HttpSinkTest, nobody_there_is_an_error_that_is_tried_again) {
     std::string url;
     {

@@ -4,7 +4,9 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
@@ -16,9 +18,16 @@ namespace pawl::test {
 class RawServer {
 public:
     enum class Manners { answers, hangs_up };
+    // Sends a part of an answer; returns false when the client has hung up.
+    using Send = std::function<bool(std::string_view)>;
+    // Answers one request, however it likes.
+    using Answer = std::function<void(const Send&)>;
 
-    explicit RawServer(Manners manners)
-        : manners_(manners), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit RawServer(Answer answer) : RawServer(Manners::answers, std::move(answer)) {}
+    explicit RawServer(Manners manners, Answer answer = {})
+        : manners_(manners),
+          answer_(std::move(answer)),
+          socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -60,6 +69,16 @@ private:
             ::close(client);
         }
     }
+    static bool send(int client, std::string_view part) {
+        while (!part.empty()) {
+            const auto sent = ::send(client, part.data(), part.size(), MSG_NOSIGNAL);
+            if (sent <= 0) return false;
+            part.remove_prefix(static_cast<std::size_t>(sent));
+        }
+        // A slow server waits between its parts; a hangup ends that.
+        pollfd hangup{client, POLLRDHUP, 0};
+        return ::poll(&hangup, 1, 0) == 0;
+    }
     void answer(int client) {
         std::string text;
         std::array<char, 4096> buffer{};
@@ -72,12 +91,17 @@ private:
             const std::lock_guard lock(mutex_);
             received_ = text;
         }
+        if (answer_) {
+            answer_([&](std::string_view part) { return send(client, part); });
+            return;
+        }
         const std::string_view good =
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
         (void)!::write(client, good.data(), good.size());
     }
 
     const Manners manners_;
+    const Answer answer_;
     int socket_;
     int port_ = 0;
     mutable std::mutex mutex_;
