@@ -25,6 +25,13 @@ std::string listening_at(const MetricsOptions& options) {
     return fmt::format("{}:{}", options.address, options.port);
 }
 
+// A client that sends nothing, or reads nothing, holds one thread until the timeout: others are
+// served meanwhile.
+std::vector<std::string> server_options(const MetricsOptions& options) {
+    return {
+        "listening_ports", listening_at(options), "num_threads", "8", "request_timeout_ms", "2000"};
+}
+
 // The HTTP server notices that it shall end when somebody comes, or after 2 s. So somebody comes.
 class Knocking {
 public:
@@ -62,7 +69,7 @@ public:
     HttpEndpoint(const MetricsOptions& options, std::shared_ptr<WorkerFamilies> families)
         : address_(options.address),
           families_(std::move(families)),
-          exposer_(std::make_unique<prometheus::Exposer>(listening_at(options), 1)) {
+          exposer_(std::make_unique<prometheus::Exposer>(server_options(options))) {
         exposer_->RegisterCollectable(families_);
     }
     ~HttpEndpoint() override {

@@ -1,11 +1,33 @@
 // The endpoint itself: where it listens, from when until when, and what is refused.
+#include <arpa/inet.h>
 #include <httplib.h>
 #include <pawl/json.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "metrics/metrics_test.h"
 
 namespace pawl::test {
 namespace {
+
+// Connects and sends nothing.
+class SilentClient {
+public:
+    explicit SilentClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        address.sin_port = htons(static_cast<std::uint16_t>(port));
+        const auto* const at = reinterpret_cast<const sockaddr*>(&address);
+        if (::connect(socket_, at, sizeof address) != 0) std::abort();
+    }
+    ~SilentClient() { ::close(socket_); }
+    SilentClient(const SilentClient&) = delete;
+    SilentClient& operator=(const SilentClient&) = delete;
+
+private:
+    int socket_;
+};
 
 class MetricsEndpointTest : public MetricsTest {
 protected:
@@ -53,6 +75,18 @@ TEST_P(MetricsEndpointTest, only_metrics_is_served) {
         ASSERT_TRUE(answer) << path;
         EXPECT_GE(answer->status, 400) << path;
     }
+}
+
+TEST_P(MetricsEndpointTest, silent_clients_do_not_delay_a_scrape) {
+    auto made = named("w").metrics(0).create(store());
+    std::vector<std::unique_ptr<SilentClient>> silent;
+    for (int i = 0; i < 7; ++i)
+        silent.push_back(std::make_unique<SilentClient>(made.metrics_port()));
+    const auto began_at = std::chrono::steady_clock::now();
+    EXPECT_EQ(scraped(made).value("pawl_store_up"), 1);
+    made.stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - began_at, 20s)
+        << "a client holds a thread for 30 s by default";
 }
 
 TEST_P(MetricsEndpointTest, a_port_in_use_is_a_clear_error_and_registers_no_worker) {
