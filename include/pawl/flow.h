@@ -49,7 +49,7 @@ enum class WhenExhausted { fail, skip, skip_cascade };
 
 /// Only what is given is changed; create() on an existing flow keeps the rest.
 struct FlowOptions {
-    std::optional<int> max_attempts = {};  ///< default 3: starts of a task
+    std::optional<int> max_attempts = {};  ///< starts of a task, 3 by default; 0 or 1: no retry
     std::optional<Duration> base_delay =
         {};  ///< default 5 s; a retry waits base_delay * 2^attempts
     /// Default 60 s: a task that takes longer is stopped, and given to another worker 2 s later at

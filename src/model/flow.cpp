@@ -42,8 +42,8 @@ void check_common(
     const std::optional<Duration>& base_delay,
     const std::optional<Duration>& timeout
 ) {
-    if (max_attempts && (*max_attempts < 1 || *max_attempts > max_max_attempts))
-        refuse(fmt::format("{}: max_attempts must be 1 to {}", whose, max_max_attempts));
+    if (max_attempts && (*max_attempts < 0 || *max_attempts > max_max_attempts))
+        refuse(fmt::format("{}: max_attempts must be 0 (no retry) to {}", whose, max_max_attempts));
     if (base_delay) check_delay(whose + ": base_delay", *base_delay);
     if (timeout) check_delay(whose + ": timeout", *timeout);
 }
@@ -127,6 +127,10 @@ void check_flow_deps(
     }
 }
 
+std::optional<int> task_starts(const std::optional<int>& max_attempts) {
+    return max_attempts == 0 ? 1 : max_attempts;
+}
+
 FlowStep normalized(FlowStep step, std::span<const FlowStep> earlier) {
     std::vector<std::string> deps;
     for (const FlowStep& candidate : earlier) {
@@ -134,6 +138,7 @@ FlowStep normalized(FlowStep step, std::span<const FlowStep> earlier) {
             deps.push_back(candidate.slug);
     }
     step.deps = std::move(deps);
+    step.options.max_attempts = task_starts(step.options.max_attempts);
     return step;
 }
 
@@ -154,7 +159,12 @@ std::string difference(const FlowStep& stored, const FlowStep& given) {
     );
     const FlowStepOptions& a = stored.options;
     const FlowStepOptions& b = given.options;
-    compare(differences, "max_attempts", in_words(a.max_attempts), in_words(b.max_attempts));
+    compare(
+        differences,
+        "max_attempts",
+        in_words(task_starts(a.max_attempts)),
+        in_words(task_starts(b.max_attempts))
+    );
     compare(differences, "base_delay", in_words(a.base_delay), in_words(b.base_delay));
     compare(differences, "timeout", in_words(a.timeout), in_words(b.timeout));
     compare(differences, "start_delay", a.start_delay.count(), b.start_delay.count());
@@ -182,7 +192,7 @@ std::string difference(const FlowShape& stored, const FlowShape& given) {
     const auto differs = [&](std::string_view name, const auto& a, const auto& b) {
         if (b) compare(differences, name, in_words(a), in_words(b));
     };
-    differs("max_attempts", stored.options.max_attempts, given.options.max_attempts);
+    differs("max_attempts", stored.options.max_attempts, task_starts(given.options.max_attempts));
     differs("base_delay", stored.options.base_delay, given.options.base_delay);
     differs("timeout", stored.options.timeout, given.options.timeout);
     if (!differences.empty()) return differences;

@@ -26,6 +26,9 @@ void check_flow_deps(
     std::string_view flow, const FlowStep& step, std::span<const FlowStep> earlier
 );
 
+// What is stored of a flow's or a step's max_attempts: 0 and 1 both mean no retry.
+[[nodiscard]] std::optional<int> task_starts(const std::optional<int>& max_attempts);
+
 // Each dependency once, in the order in which they were declared in the flow.
 [[nodiscard]] FlowStep normalized(FlowStep step, std::span<const FlowStep> earlier);
 

@@ -45,6 +45,10 @@ std::optional<std::vector<std::string_view>> json_elements(std::string_view json
     return elements;
 }
 
+bool is_array(std::string_view json) {
+    return trimmed(json).starts_with('[');
+}
+
 bool holds_zero_character(std::string_view json) {
     for (std::size_t at = json.find('\\'); at < json.size(); at = json.find('\\', at + 2)) {
         if (json.substr(at, 6) == "\\u0000") return true;

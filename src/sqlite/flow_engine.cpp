@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "generated/sqlite_sql.h"
 #include "model/flow.h"
-#include "model/json_contains.h"
 #include "model/json_elements.h"
 #include "sqlite/calls.h"
 #include "sqlite/new_run.h"
@@ -162,7 +160,7 @@ bool FlowEngine::is_pending(int step) {
     return rows.next() && to_step_status(rows.text(0)) == StepStatus::pending;
 }
 
-FlowEngine::Verdict FlowEngine::judge(int step, std::string& why) {
+Verdict FlowEngine::judge(int step, std::string& why) {
     std::string input;
     if (is_root(step)) {
         input = run_input();
@@ -171,25 +169,7 @@ FlowEngine::Verdict FlowEngine::judge(int step, std::string& why) {
         append_outputs(session_, plan_, run_.id, step, input);
         input += '}';
     }
-    const auto& required = plan_.step(step).options.required_input_pattern;
-    const auto& forbidden = plan_.step(step).options.forbidden_input_pattern;
-    try {
-        // Both stores refuse what one of them cannot compare.
-        if (model::holds_zero_character(input))
-            throw std::runtime_error("a string holds the character \\u0000");
-        const auto value = nlohmann::json::parse(input);
-        const auto contained = [&](const Json& pattern) {
-            return model::contains(value, nlohmann::json::parse(pattern.text));
-        };
-        const bool met =
-            (!required || contained(*required)) && !(forbidden && contained(*forbidden));
-        return met ? Verdict::met : Verdict::unmet;
-    } catch (const std::exception& error) {
-        why = fmt::format(
-            "the condition of step '{}' cannot be checked: {}", plan_.slug(step), error.what()
-        );
-        return Verdict::impossible;
-    }
+    return judge_condition(plan_.step(step), input, why);
 }
 
 void FlowEngine::not_met(int step) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "model/run_error.h"
+#include "sqlite/flow_conditions.h"
 #include "sqlite/write_scope.h"
 
 namespace pawl::sqlite {
@@ -54,8 +55,6 @@ public:
     [[nodiscard]] const FlowRun& run() const { return run_; }
 
 private:
-    enum class Verdict { met, unmet, impossible };
-
     [[nodiscard]] bool is_root(int step) const { return plan_.deps_of(step).empty(); }
 
     void work();

@@ -76,10 +76,15 @@ std::vector<int> copy_steps(Session& session, const Copy& copy) {
 }  // namespace
 
 RunId insert_flow_run(
-    WriteScope& scope, QueueId workflow, std::string_view input, const TriggerOptions& options
+    WriteScope& scope,
+    QueueId workflow,
+    std::string_view input,
+    const TriggerOptions& options,
+    BadInput bad_input
 ) {
     Session& session = scope.session;
     const FlowPlan& plan = scope.flows.get(session, workflow);
+    if (bad_input == BadInput::refused) check_root_input(plan, input);
     FlowRun run;
     run.id = take_id(session);
     run.workflow = workflow;

@@ -9,7 +9,11 @@
 namespace pawl::sqlite {
 
 [[nodiscard]] RunId insert_flow_run(
-    WriteScope& scope, QueueId workflow, std::string_view input, const TriggerOptions& options
+    WriteScope& scope,
+    QueueId workflow,
+    std::string_view input,
+    const TriggerOptions& options,
+    BadInput bad_input
 );
 
 // A retry or a fork: steps that are taken over keep their outputs and their tasks' rows.

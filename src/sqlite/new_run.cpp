@@ -64,12 +64,14 @@ Triggered insert_run(
     WriteScope& scope,
     const FoundWorkflow& workflow,
     std::string_view input,
-    const TriggerOptions& options
+    const TriggerOptions& options,
+    BadInput bad_input
 ) {
     if (const RunId earlier = run_of_key(scope.session, workflow.id, options.idempotency_key))
         return {earlier, false};
-    const RunId run = workflow.is_flow ? insert_flow_run(scope, workflow.id, input, options)
-                                       : insert_code_first_run(scope, workflow, input, options);
+    const RunId run = workflow.is_flow
+                          ? insert_flow_run(scope, workflow.id, input, options, bad_input)
+                          : insert_code_first_run(scope, workflow, input, options);
     for (const std::string& tag : options.tags)
         scope.session.execute(sql::insert_tag, std::string_view(tag), run);
     return {run, true};
@@ -77,7 +79,9 @@ Triggered insert_run(
 
 }  // namespace
 
-std::vector<Triggered> insert_runs(WriteScope& scope, std::span<const NewRun> runs) {
+std::vector<Triggered> insert_runs(
+    WriteScope& scope, std::span<const NewRun> runs, BadInput bad_input
+) {
     std::vector<Triggered> triggered;
     triggered.reserve(runs.size());
     std::unordered_map<std::string_view, FoundWorkflow> workflows;
@@ -87,7 +91,7 @@ std::vector<Triggered> insert_runs(WriteScope& scope, std::span<const NewRun> ru
             workflow = require_workflow(scope.session, run.workflow);
             scope.wakeups.add(workflow.id);
         }
-        triggered.push_back(insert_run(scope, workflow, run.input.text, run.options));
+        triggered.push_back(insert_run(scope, workflow, run.input.text, run.options, bad_input));
     }
     return triggered;
 }
@@ -111,7 +115,8 @@ void insert_dead_letter_run(WriteScope& scope, RunId failed, std::string_view er
     options.idempotency_key = fmt::format("dead_letter:{}", failed.value());
     options.parent = failed;
     // A flow's may fail on the spot, and comes here again: chains of dead letter workflows end.
-    if (insert_run(scope, workflow, input, options).created) scope.wakeups.add(workflow.id);
+    if (insert_run(scope, workflow, input, options, BadInput::fails_the_run).created)
+        scope.wakeups.add(workflow.id);
 }
 
 RunId copy_run(WriteScope& scope, const CopiedRun& origin, const std::optional<ForkPoint>& fork) {

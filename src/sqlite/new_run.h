@@ -12,9 +12,13 @@
 
 namespace pawl::sqlite {
 
-// All or nothing where the transaction is; throws workflow_not_found.
+// What becomes of a flow's run whose input is not the array that a root map needs: it is refused,
+// or (the engine's own runs, with no caller to read an error) created and ERROR from the start.
+enum class BadInput { refused, fails_the_run };
+
+// All or nothing where the transaction is; throws workflow_not_found, invalid_argument.
 [[nodiscard]] std::vector<store::Triggered> insert_runs(
-    WriteScope& scope, std::span<const NewRun> runs
+    WriteScope& scope, std::span<const NewRun> runs, BadInput bad_input = BadInput::refused
 );
 
 // Triggered once for each run that failed, whoever tries.

@@ -64,7 +64,7 @@ QueueId write_flow(
         session.execute(
             sql::change_flow,
             id,
-            options.max_attempts,
+            model::task_starts(options.max_attempts),
             optional_milliseconds(options.base_delay),
             optional_milliseconds(options.timeout)
         );
@@ -74,7 +74,7 @@ QueueId write_flow(
     session.execute(
         sql::insert_flow,
         id,
-        options.max_attempts.value_or(model::default_flow_attempts),
+        model::task_starts(options.max_attempts).value_or(model::default_flow_attempts),
         options.base_delay.value_or(model::default_flow_base_delay).count(),
         options.timeout.value_or(model::default_flow_timeout).count(),
         now

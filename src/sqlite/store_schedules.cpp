@@ -111,7 +111,7 @@ std::optional<Firing> find_firing(Session& session, const ScheduleFire& fire) {
 void make_runs(WriteScope& scope, Firing& firing, const ScheduleFire& fire) {
     for (const ScheduleFire::Run& due : fire.runs) {
         if (firing.overlap == Overlap::allow || !is_live(scope.session, firing.last_run)) {
-            const auto made = insert_runs(scope, std::span(&due.run, 1));
+            const auto made = insert_runs(scope, std::span(&due.run, 1), BadInput::fails_the_run);
             firing.last_run = made.front().run;
             firing.last_fire_at = due.fire_at;
             if (firing.waiting_fire_at == due.fire_at) firing.waiting_fire_at.reset();

@@ -66,11 +66,29 @@ TEST_P(FlowDefinitionTest, bad_values_of_a_flow_are_refused_and_named) {
     refused("a-b", {}, "invalid flow slug 'a-b'");
     refused(std::string(129, 'x'), {}, "128");
     refused("run", {}, "'run'");
-    refused("flow", {.max_attempts = 0}, "max_attempts");
+    refused("flow", {.max_attempts = -1}, "max_attempts must be 0 (no retry) to 1000000");
     refused("flow", {.base_delay = -1ms}, "base_delay");
     refused("flow", {.timeout = -1ms}, "timeout");
     EXPECT_TRUE(store().workflows().empty());
     EXPECT_NO_THROW(store().create_flow(std::string(128, 'x')));
+}
+
+TEST_P(FlowDefinitionTest, no_attempts_mean_no_retry) {
+    const Flow once = flow("flow").max_attempts(0).step("a").step("b", {}, {.max_attempts = 0});
+    EXPECT_EQ(store().ensure_flow(once.shape()), EnsuredFlow::created);
+    EXPECT_EQ(store().ensure_flow(once.shape()), EnsuredFlow::same);
+    store().create_flow("flow", {.max_attempts = 0});
+    store().add_step("flow", {"b", {}, {}, {.max_attempts = 0}});
+    for (const std::string step : {"a", "b"}) {
+        const RunId run = start_flow();
+        for (const Task& task : poll()) {
+            if (task.task.step == step) {
+                EXPECT_EQ(fail(task), TaskOutcome::done);
+            }
+        }
+        EXPECT_EQ(status(run), RunStatus::error) << step;
+        EXPECT_EQ(task(run, step).attempts, 1);
+    }
 }
 
 TEST_P(FlowDefinitionTest, steps_are_numbered_as_they_are_added) {
@@ -197,7 +215,7 @@ TEST_P(FlowDefinitionTest, bad_values_of_a_step_are_refused_and_named) {
     refused_step({"s", {}, {"a", "nowhere"}}, "'nowhere'");
     refused_step({"s", {}, {"s"}}, "cannot depend on itself");
     refused_step({"s", StepType::map, {"a", "b"}}, "one dependency at most");
-    refused_step({"s", {}, {}, {.max_attempts = 0}}, "max_attempts");
+    refused_step({"s", {}, {}, {.max_attempts = -1}}, "max_attempts must be 0 (no retry)");
     refused_step({"s", {}, {}, {.base_delay = -1ms}}, "base_delay");
     refused_step({"s", {}, {}, {.timeout = -1ms}}, "timeout");
     refused_step({"s", {}, {}, {.start_delay = -1ms}}, "start_delay");
@@ -322,7 +340,7 @@ TEST_P(FlowDefinitionTest, ensure_checks_the_shape_it_is_given) {
         expect_refused([&] { store().ensure_flow(shape); }, ErrorCode::invalid_argument, why);
     };
     refused({"9"}, "invalid flow slug");
-    refused({"flow", {.max_attempts = 0}}, "max_attempts");
+    refused({"flow", {.max_attempts = -1}}, "max_attempts");
     refused({"flow", {}, {{"a"}, {"b", {}, {"c"}}}}, "'c'");
     refused({"flow", {}, {{"a"}, {"run"}}}, "'run'");
     EXPECT_TRUE(store().workflows().empty());

@@ -126,27 +126,59 @@ TEST_P(FlowMapTest, what_is_no_array_fails_the_step_that_wanted_one) {
     }
 }
 
-TEST_P(FlowMapTest, a_root_map_over_no_array_fails_the_run_with_its_start) {
+TEST_P(FlowMapTest, an_input_that_a_root_map_cannot_take_is_refused_and_stores_nothing) {
     flow("flow").step("side").map("each").create(store());
-    const RunId run = start_flow(R"({"a":1})");
-    EXPECT_EQ(status(run), RunStatus::error);
-    EXPECT_EQ(error_in(info(run).error).type, "not_an_array");
-    EXPECT_EQ(error_in(info(run).error).step, "each");
-    EXPECT_EQ(step(run, "each").status, StepStatus::error);
-    EXPECT_EQ(step(run, "side").status, StepStatus::cancelled);
-    EXPECT_EQ(info(run).completed_at, start);
+    for (const std::string input : {R"({"a":1})", "null", R"("[]")", " 5 "}) {
+        expect_refused(
+            [&] { (void)start_flow(input); },
+            ErrorCode::invalid_argument,
+            "the input of flow 'flow' must be a JSON array: its map step 'each' has one task per "
+            "element"
+        );
+    }
+    EXPECT_EQ(count("runs"), 0);
+    EXPECT_EQ(count("steps"), 0);
+    EXPECT_EQ(count("tasks"), 0);
     EXPECT_EQ(count("messages"), 0);
-    EXPECT_TRUE(poll().empty());
 }
 
-TEST_P(FlowMapTest, one_bad_run_of_a_batch_fails_alone) {
+TEST_P(FlowMapTest, a_refused_input_refuses_its_whole_batch) {
     flow("flow").map("each").create(store());
-    const std::vector<NewRun> batch{
-        {"flow", Json{"[1]"}, {}}, {"flow", Json{"{}"}, {}}, {"flow", Json{"[]"}, {}}};
-    const auto runs = execute_many(batch, store());
-    EXPECT_EQ(runs[0].status(), RunStatus::queued);
-    EXPECT_EQ(runs[1].status(), RunStatus::error);
-    EXPECT_EQ(runs[2].status(), RunStatus::success);
+    const std::vector<NewRun> batch{{"flow", Json{"[1]"}, {}}, {"flow", Json{"{}"}, {}}};
+    expect_refused(
+        [&] { (void)execute_many(batch, store()); }, ErrorCode::invalid_argument, "JSON array"
+    );
+    EXPECT_EQ(count("runs"), 0);
+}
+
+TEST_P(FlowMapTest, a_key_that_is_taken_gives_its_run_whatever_the_input) {
+    flow("flow").map("each").create(store());
+    const RunId run = start_flow("[1]", {.idempotency_key = "k"});
+    EXPECT_EQ(start_flow("{}", {.idempotency_key = "k"}), run);
+}
+
+TEST_P(FlowMapTest, a_root_map_that_is_skipped_needs_no_array) {
+    flow("flow").step("a").map(
+                              "each", {}, {.required_input_pattern = Json{R"({"list":true})"}}
+    ).create(store());
+    const RunId run = start_flow(R"({"a":1})");
+    EXPECT_EQ(states(run), "a RUNNING, each SKIPPED");
+    expect_refused(
+        [&] { (void)start_flow(R"({"list":true})"); }, ErrorCode::invalid_argument, "JSON array"
+    );
+}
+
+// What the engine triggers itself has no caller who could read an error.
+TEST_P(FlowMapTest, a_dead_letter_flow_with_a_root_map_fails_with_its_start) {
+    flow("rescue").map("each").create(store());
+    flow("flow").max_attempts(1).step("a").create(store());
+    store().create_workflow("flow", {.dead_letter_workflow = "rescue"});
+    const RunId run = start_flow();
+    EXPECT_EQ(fail(poll_step("a")), TaskOutcome::done);
+    EXPECT_EQ(status(run), RunStatus::error);
+    const auto rescue = store().runs({.workflow = "rescue"});
+    ASSERT_EQ(rescue.size(), 1U);
+    EXPECT_EQ(error_in(rescue[0].error).type, "not_an_array");
 }
 
 TEST_P(FlowMapTest, a_skipped_dependency_is_an_empty_array) {

@@ -193,6 +193,38 @@ TEST_P(FlowProtocolTest, two_phases_read_messages_and_start_those_still_queued) 
     EXPECT_EQ(start_tasks(b), (std::vector<Row>{{"b", "2", "2", R"({"run":null})"}}));
 }
 
+TEST_P(FlowProtocolTest, tasks_that_nobody_has_read_are_leased_by_their_start) {
+    freeze();
+    sql().run(
+        "select create_flow('flow', timeout => 5); select add_step('flow', 'a'); "
+        "select add_step('flow', 'b', timeout => 0); select add_step('flow', 'later', start_delay "
+        "=> 60)"
+    );
+    const std::string run = start_run();
+    const auto start_tasks = [&] {
+        return sql().rows(
+            "select step_slug, attempts, delivery from start_tasks('flow', array(select message_id "
+            "from messages), 7)"
+        );
+    };
+    sql().run("select pause_queue('flow')");
+    EXPECT_EQ(start_tasks(), std::vector<Row>{}) << "as a claim of a paused queue";
+    sql().run("select pause_queue('flow', false)");
+    EXPECT_EQ(start_tasks(), (std::vector<Row>{{"a", "1", "1"}, {"b", "1", "1"}}));
+    EXPECT_EQ(
+        sql().rows("select state, visible_at - clock() from messages order by message_id"),
+        (std::vector<Row>{{"leased", "00:00:07"}, {"leased", "00:00:30"}, {"waiting", "00:01:00"}})
+    );
+    EXPECT_EQ(start_tasks(), std::vector<Row>{}) << "they run already";
+    EXPECT_EQ(sql().rows("select * from poll_for_tasks('flow', 30, 10)"), std::vector<Row>{});
+    EXPECT_EQ(report("fail_task(" + run + ", 'a', 0, 'once more', 1)"), "done");
+    EXPECT_EQ(start_tasks(), std::vector<Row>{}) << "it waits for its next attempt";
+    advance(10s);
+    EXPECT_EQ(start_tasks(), (std::vector<Row>{{"a", "2", "2"}}));
+    EXPECT_EQ(report("complete_task(" + run + ", 'a', 0, '1', 2)"), "done");
+    EXPECT_EQ(report("complete_task(" + run + ", 'b', 0, '1', 1)"), "done");
+}
+
 TEST_P(FlowProtocolTest, a_task_that_was_read_and_not_started_costs_no_attempt) {
     freeze();
     sql().run(
@@ -361,7 +393,10 @@ TEST_P(FlowProtocolTest, bad_definitions_have_errors_of_their_own) {
     refused("create_flow('a-b')", "PW003 invalid flow slug 'a-b'");
     refused("create_flow(repeat('x', 129))", "PW003 invalid flow slug");
     refused("create_flow('run')", "PW003 invalid flow slug 'run': it names the run's input");
-    refused("create_flow('f', max_attempts => 0)", "PW003 flow 'f': max_attempts must be 1 to");
+    refused(
+        "create_flow('f', max_attempts => -1)",
+        "PW003 flow 'f': max_attempts must be 0 (no retry) to 1000000"
+    );
     refused(
         "create_flow('f', base_delay => -1)", "PW003 flow 'f': base_delay must not be negative"
     );

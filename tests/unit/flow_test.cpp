@@ -41,13 +41,13 @@ TEST(FlowModelTest, options_out_of_their_range_are_refused_by_name) {
     const auto refused = [](const FlowOptions& options, const std::string& why) {
         expect_refused([&] { model::check_flow_options("f", options); }, why);
     };
-    refused({.max_attempts = 0}, "flow 'f': max_attempts");
-    refused({.max_attempts = -1}, "max_attempts");
+    refused({.max_attempts = -1}, "flow 'f': max_attempts");
+    refused({.max_attempts = 1'000'001}, "max_attempts");
     refused({.base_delay = -1ms}, "base_delay");
     refused({.timeout = -1ms}, "timeout");
     EXPECT_NO_THROW(model::check_flow_options("f", {1, 0ms, 0ms}));
     EXPECT_NO_THROW(model::check_flow_options("f", {}));
-    refused_step({"s", {}, {}, {.max_attempts = 0}}, "step 's' of flow 'f': max_attempts");
+    refused_step({"s", {}, {}, {.max_attempts = -1}}, "step 's' of flow 'f': max_attempts");
     refused_step({"s", {}, {}, {.base_delay = -1ms}}, "base_delay");
     refused_step({"s", {}, {}, {.timeout = -1ms}}, "timeout");
     refused_step({"s", {}, {}, {.start_delay = -1ms}}, "start_delay");

@@ -40,5 +40,11 @@ TEST(JsonElementsTest, the_character_zero_is_found_in_its_escape) {
     EXPECT_FALSE(holds_zero_character("\"\\\\\""));
 }
 
+TEST(JsonElementsTest, an_array_is_told_from_other_values) {
+    EXPECT_TRUE(is_array("[]"));
+    EXPECT_TRUE(is_array(" \n[1]"));
+    for (const auto* other : {"{}", "null", "1", R"("[]")", ""}) EXPECT_FALSE(is_array(other));
+}
+
 }  // namespace
 }  // namespace pawl::model

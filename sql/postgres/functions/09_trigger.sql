@@ -52,9 +52,12 @@ $$;
 comment on function {schema}.trigger_plain is 'Internal: runs of one workflow.';
 
 -- Runs of several workflows, of flows, with idempotency keys. workflow_ids are those that got runs, each once.
+-- `strict`: see flow_start_runs().
+drop function if exists {schema}.trigger_mixed(  -- it has a new parameter
+    text[], text[], integer[], bigint[], timestamptz[], text[], integer[], bigint[], timestamptz);
 create or replace function {schema}.trigger_mixed(
     workflows text[], inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
-    idempotency_keys text[], max_attempts integer[], parent_run_ids bigint[], now_at timestamptz,
+    idempotency_keys text[], max_attempts integer[], parent_run_ids bigint[], now_at timestamptz, strict boolean,
     out run_ids bigint[], out created boolean[], out workflow_ids bigint[]
 )
 language plpgsql
@@ -150,7 +153,7 @@ begin
     if cardinality(array_remove(sizes, null)) > 0 then
         perform {schema}.flow_start_runs(
             array_agg(n.run_id), array_agg(workflow_ids[array_position(names, n.workflow)]),
-            array_agg(coalesce(n.at, now_at + {schema}.ms(n.delay_ms))), now_at)
+            array_agg(coalesce(n.at, now_at + {schema}.ms(n.delay_ms))), now_at, strict)
         from unnest(run_ids, created, workflows, delays_ms, ats) as n (run_id, created, workflow, delay_ms, at)
         where n.created and sizes[array_position(names, n.workflow)] is not null
         having count(*) > 0;
@@ -199,7 +202,7 @@ begin
     if run_ids is null then
         made := {schema}.trigger_mixed(
             workflows, inputs, priorities, delays_ms, ats, idempotency_keys, trigger_batch.max_attempts,
-            parent_run_ids, now_at);
+            parent_run_ids, now_at, true);
         run_ids := made.run_ids;
         workflow_ids := made.workflow_ids;
         created := made.created;
@@ -310,6 +313,33 @@ $$;
 comment on function {schema}.trigger(text, json, integer, bigint, timestamptz, text, integer, bigint, text[]) is
     'Makes a run of a workflow; returns its id, or that of the run that has the idempotency key already.';
 
+-- Runs that the engine itself creates, for schedules and dead letters. No caller is there to read an error, and
+-- none may stop the caller's transaction: a flow's run with an input of the wrong kind is created and has failed.
+create or replace function {schema}.trigger_unasked(
+    workflows text[], inputs text[], priorities integer[], ats timestamptz[], idempotency_keys text[],
+    parent_run_ids bigint[], tag text, wake boolean
+) returns bigint[]
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    made record;
+begin
+    made := {schema}.trigger_mixed(
+        workflows, inputs, priorities, null, ats, idempotency_keys, null, parent_run_ids, {schema}.clock(), false);
+    insert into {schema}.run_tags (tag, run_id)
+    select trigger_unasked.tag, u.run_id from unnest(made.run_ids, made.created) as u (run_id, created)
+    where u.created and trigger_unasked.tag is not null
+    on conflict do nothing;
+    if wake then
+        perform pg_notify('pawl_{schema_name}', u::text) from unnest(made.workflow_ids) u;
+    end if;
+    return made.run_ids;
+end
+$$;
+comment on function {schema}.trigger_unasked is 'Internal: creates the runs of schedules and dead letters.';
+
 -- A run that failed is handed to its workflow's dead letter workflow, once. Called when runs have failed.
 create or replace function {schema}.trigger_dead_letters(run_ids bigint[]) returns void
 language plpgsql
@@ -330,10 +360,9 @@ begin
         select w.workflow_id from {schema}.workflows w where w.workflow_id = any(wanted)
         order by w.workflow_id for key share
     );
-    perform {schema}.trigger_batch(
-        array_agg(d.name), array_agg(d.input), idempotency_keys => array_agg('dead_letter:' || d.run_id),
-        parent_run_ids => array_agg(d.run_id)
-    )
+    perform {schema}.trigger_unasked(
+        array_agg(d.name), array_agg(d.input), null, null, array_agg('dead_letter:' || d.run_id),
+        array_agg(d.run_id), null, true)
     from (
         select r.run_id, t.name,
                format('{"run_id":%s,"workflow":%s,"input":%s,"error":%s}',

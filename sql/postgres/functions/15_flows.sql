@@ -30,16 +30,20 @@ end
 $$;
 comment on function {schema}.seconds_to_ms is 'Internal: a time in seconds as milliseconds; refuses negative ones.';
 
-create or replace function {schema}.check_attempts(whose text, max_attempts integer) returns void
+-- 0 and 1 mean the same: no retry. Null stays null.
+drop function if exists {schema}.check_attempts(text, integer);
+create or replace function {schema}.checked_attempts(whose text, max_attempts integer) returns integer
 language plpgsql immutable
 as $$
 begin
-    if max_attempts not between 1 and 1000000 then
-        raise exception '%: max_attempts must be 1 to 1000000', whose using errcode = 'PW003';
+    if max_attempts not between 0 and 1000000 then
+        raise exception '%: max_attempts must be 0 (no retry) to 1000000', whose using errcode = 'PW003';
     end if;
+    return case when max_attempts = 0 then 1 else max_attempts end;
 end
 $$;
-comment on function {schema}.check_attempts is 'Internal: refuses a max_attempts out of bounds.';
+comment on function {schema}.checked_attempts is
+    'Internal: how often a task may be started; refuses a max_attempts out of bounds.';
 
 create or replace function {schema}.flow_id(flow_slug text) returns bigint
 language plpgsql stable
@@ -75,7 +79,7 @@ declare
     id            bigint;
 begin
     perform {schema}.check_slug('flow', flow_slug);
-    perform {schema}.check_attempts(whose, create_flow.max_attempts);
+    max_attempts := {schema}.checked_attempts(whose, create_flow.max_attempts);
     base_delay_ms := {schema}.seconds_to_ms(whose || ': base_delay', base_delay);
     timeout_ms := {schema}.seconds_to_ms(whose || ': timeout', timeout);
     loop
@@ -219,7 +223,7 @@ declare
     unknown     text;
 begin
     perform {schema}.check_slug('step', add_step.step_slug);
-    perform {schema}.check_attempts(whose, add_step.max_attempts);
+    max_attempts := {schema}.checked_attempts(whose, add_step.max_attempts);
     base_ms := {schema}.seconds_to_ms(whose || ': base_delay', base_delay);
     limit_ms := {schema}.seconds_to_ms(whose || ': timeout', timeout);
     start_ms := coalesce({schema}.seconds_to_ms(whose || ': start_delay', start_delay), 0);

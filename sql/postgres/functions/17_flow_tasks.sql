@@ -1,8 +1,11 @@
 -- Runs of flows start, and their tasks are handed out.
 
 -- New runs: all their steps, and the tasks of those that depend on nothing. `visible`: not before that time.
+-- `strict`: an input that is not the array that a root map needs is refused; else its run is ERROR from the start.
+drop function if exists {schema}.flow_start_runs(  -- it has a new parameter
+    bigint[], bigint[], timestamptz[], timestamptz);
 create or replace function {schema}.flow_start_runs(
-    run_ids bigint[], workflow_ids bigint[], visible timestamptz[], at timestamptz
+    run_ids bigint[], workflow_ids bigint[], visible timestamptz[], at timestamptz, strict boolean
 ) returns void
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -70,6 +73,9 @@ begin
         select * into special
         from {schema}.flow_start_special(
             ready.runs, ready.workflows, ready.priorities, ready.indexes, ready.visible, at);
+        if strict then
+            perform {schema}.refuse_root_inputs(special.failed_runs, special.failed_indexes, special.failed_errors);
+        end if;
         perform {schema}.flow_after_special(special, at);
     end if;
     with ended as (
@@ -93,6 +99,29 @@ begin
 end
 $$;
 comment on function {schema}.flow_start_runs is 'Internal: makes the steps of new runs and starts those that depend on nothing.';
+
+create or replace function {schema}.refuse_root_inputs(run_ids bigint[], step_indexes integer[], errors text[])
+returns void
+language plpgsql
+as $$
+declare
+    refused record;
+begin
+    select q.name as flow_slug, f.step_slug into refused
+    from unnest(run_ids, step_indexes, errors) as u (run_id, step_index, error)
+    join {schema}.runs r on r.run_id = u.run_id
+    join {schema}.queues q on q.queue_id = r.workflow_id
+    join {schema}.flow_steps f on f.workflow_id = r.workflow_id and f.step_index = u.step_index
+    where u.error::json ->> 'type' = 'not_an_array'
+    order by u.run_id, u.step_index limit 1;
+    if found then
+        raise exception 'the input of flow ''%'' must be a JSON array: its map step ''%'' has one task per element',
+            refused.flow_slug, refused.step_slug using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.refuse_root_inputs is
+    'Internal: refuses new runs whose input is not the array that a root map needs.';
 
 -- What follows from flow_start_special(): failures, then the dependents of what is done.
 create or replace function {schema}.flow_after_special(special record, at timestamptz) returns void

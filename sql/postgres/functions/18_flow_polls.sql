@@ -153,7 +153,8 @@ as $$
 $$;
 comment on function {schema}.requeue_tasks is 'Internal: tasks whose messages were read again are to be started again.';
 
--- The lease begins anew where the step has a timeout.
+-- Tasks whose messages were read, and queued tasks that are due and that nobody has read: these are leased here. The
+-- lease is the step's timeout + 2 s; without a timeout it is what the reader asked for, or the queue's own.
 create or replace function {schema}.start_tasks(flow_slug text, msg_ids bigint[], worker_id bigint default null)
 returns setof {schema}.started_tasks
 language plpgsql
@@ -167,13 +168,31 @@ declare
     held   record;
 begin
     select array_agg(m.message_id) as ids, array_agg(m.run_id) as runs, array_agg(m.step_index) as indexes,
-           array_agg(m.task_index) as tasks, array_agg(m.delivery) as deliveries
+           array_agg(m.task_index) as tasks, array_agg(m.delivery + m.unread::integer) as deliveries,
+           array_agg(m.message_id) filter (where m.unread) as unread
     into held
     from (
-        select m.message_id, m.run_id, m.step_index, m.task_index, m.delivery from {schema}.messages m
-        where m.message_id = any(msg_ids) and m.queue_id + 0 = flow and m.state || '' = 'leased'
+        select m.message_id, m.run_id, m.step_index, m.task_index, m.delivery, m.state <> 'leased' as unread
+        from {schema}.messages m
+        where m.message_id = any(msg_ids) and m.queue_id + 0 = flow
+          and (m.state || '' = 'leased' or (
+              m.visible_at <= now_at
+              and exists (select from {schema}.queues q where q.queue_id = flow and not q.paused)
+          ))
         order by m.message_id for update
     ) m;
+    if held.unread is not null then
+        update {schema}.messages m
+        set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
+            visible_at = now_at + {schema}.ms(coalesce(q.lease_ms, 30000))
+        from {schema}.queues q
+        where m.message_id = any(held.unread) and q.queue_id = flow and exists (
+            select from {schema}.tasks t
+            where t.run_id = m.run_id and t.step_index = m.step_index and t.task_index = m.task_index
+              and t.status = 'QUEUED'
+            offset 0
+        );
+    end if;
     return query
     with started as (
         update {schema}.tasks t
@@ -211,4 +230,4 @@ begin
 end
 $$;
 comment on function {schema}.start_tasks is
-    'Starts the tasks of messages that were read and are still queued; ignores the rest.';
+    'Starts tasks that are queued, and leases those whose messages were not read before; ignores the rest.';

@@ -99,7 +99,8 @@ begin
         end if;
         place := n;
         step_type := {schema}.shape_text(step, 'step_type', 'single');
-        max_attempts := {schema}.shape_number(step, 'max_attempts', true);
+        max_attempts := {schema}.checked_attempts(
+            format('step ''%s''', slug), {schema}.shape_number(step, 'max_attempts', true)::integer);
         base_delay := {schema}.shape_number(step, 'base_delay', false);
         timeout := {schema}.shape_number(step, 'timeout', false);
         start_delay := coalesce({schema}.shape_number(step, 'start_delay', false), 0);
@@ -155,7 +156,7 @@ begin
     cross join lateral unnest(
         array['max_attempts', 'base_delay', 'timeout'],
         array[w.max_attempts::text, w.backoff_base_ms || ' ms', coalesce(w.task_timeout_ms, 0) || ' ms'],
-        array[{schema}.shape_number(shape, 'max_attempts', true)::text,
+        array[{schema}.checked_attempts(whose, {schema}.shape_number(shape, 'max_attempts', true)::integer)::text,
               {schema}.seconds_to_ms(whose, {schema}.shape_number(shape, 'base_delay', false)) || ' ms',
               {schema}.seconds_to_ms(whose, {schema}.shape_number(shape, 'timeout', false)) || ' ms']
     ) with ordinality as n (name, stored, given, place)

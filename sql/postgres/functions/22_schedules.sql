@@ -158,13 +158,9 @@ create or replace function {schema}.trigger_schedule(
 ) returns bigint[]
 language sql
 as $$
-    select t.run_ids
-    from {schema}.trigger_batch(
+    select {schema}.trigger_unasked(
         array_fill(workflow, array[cardinality(ats)]), array_fill(s.input, array[cardinality(ats)]),
-        array_fill(s.priority, array[cardinality(ats)]), ats => ats, idempotency_keys => idempotency_keys,
-        tag_places => array(select generate_series(1, cardinality(ats))),
-        tags => array_fill('schedule:' || s.name, array[cardinality(ats)]), wake => wake
-    ) t
+        array_fill(s.priority, array[cardinality(ats)]), ats, idempotency_keys, null, 'schedule:' || s.name, wake)
 $$;
 comment on function {schema}.trigger_schedule is 'Internal: makes the runs of a schedules fire times.';
 
