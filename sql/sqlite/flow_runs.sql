@@ -93,6 +93,9 @@ update pawl_steps
 set status = 'ERROR', error = @error, remaining_deps = 0, completed_at = @now
 where run_id = @run_id and step_id = @step_id;
 
+-- name: keep_step_output(run_id, step_id, output)
+update pawl_steps set output = @output where run_id = @run_id and step_id = @step_id;
+
 -- name: succeed_flow_run(run_id, output, now)
 update pawl_runs
 set status = 'SUCCESS', output = @output, remaining_steps = 0, completed_at = @now,

@@ -32,6 +32,19 @@ Verdict judge_condition(const FlowStep& step, const std::string& input, std::str
     }
 }
 
+std::vector<int> find_starved_maps(const FlowPlan& plan, int step, std::string_view output) {
+    std::vector<int> starved;
+    if (plan.step(step).type == StepType::map || model::is_array(output)) return starved;
+    std::string why;
+    for (const int dependent : plan.dependents_of(step)) {
+        const FlowStep& map = plan.step(dependent);
+        if (map.type != StepType::map) continue;
+        const std::string input = fmt::format(R"({{"{}":{}}})", plan.slug(step), output);
+        if (judge_condition(map, input, why) == Verdict::met) starved.push_back(dependent);
+    }
+    return starved;
+}
+
 void check_root_input(const FlowPlan& plan, std::string_view input) {
     if (model::is_array(input)) return;
     std::string why;

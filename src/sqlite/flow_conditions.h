@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sqlite/flow_plans.h"
 
@@ -18,5 +19,11 @@ enum class Verdict { met, unmet, impossible };
 // Throws invalid_argument if a root map of the flow would start and the run's input is not an
 // array.
 void check_root_input(const FlowPlan& plan, std::string_view input);
+
+// The maps that depend on the step and would start now, but cannot: its output is not an array. A
+// run may be older than some of them.
+[[nodiscard]] std::vector<int> find_starved_maps(
+    const FlowPlan& plan, int step, std::string_view output
+);
 
 }  // namespace pawl::sqlite

@@ -90,6 +90,11 @@ void FlowEngine::succeed_step(int step, std::string_view output) {
     work();
 }
 
+void FlowEngine::reject_output(int step, std::string_view output, const model::RunError& error) {
+    session_.execute(sql::keep_step_output, run_.id, std::string_view(plan_.slug(step)), output);
+    fail_step(step, error);
+}
+
 void FlowEngine::exhaust_step(int step, const model::RunError& error) {
     const WhenExhausted then = plan_.step(step).options.when_exhausted;
     if (then == WhenExhausted::fail) {

@@ -45,6 +45,8 @@ public:
 
     // The last task of the step has succeeded.
     void succeed_step(int step, std::string_view output);
+    // The output of the step's only task is not the array that a map needs; the task's row says so.
+    void reject_output(int step, std::string_view output, const model::RunError& error);
     // A task of the step has used up its attempts, and its own row says so.
     void exhaust_step(int step, const model::RunError& error);
     // The run ends as it is.

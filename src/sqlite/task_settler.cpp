@@ -199,9 +199,36 @@ TaskOutcome TaskSettler::fail(const TaskRef& ref, const std::string& error, int 
     return outcome;
 }
 
+std::optional<int> TaskSettler::find_starved_map(const TaskKey& key, std::string_view output) {
+    const FlowPlan& plan = scope_.flows.get(session_, key.workflow);
+    for (const int map : find_starved_maps(plan, key.step, output)) {
+        Rows rows = session_.query(sql::flow_step, key.run, std::string_view(plan.slug(map)));
+        if (rows.next() && to_step_status(rows.text(0)) == StepStatus::pending) return map;
+    }
+    return std::nullopt;
+}
+
+// The task and its step fail and keep the output, so that a retry of the run executes them again.
+void TaskSettler::reject_output(const TaskKey& key, std::string_view output, int map) {
+    settle_maps(scope_, key.run);
+    FlowEngine engine(scope_, *find_flow_run(session_, key.run));
+    const std::string& slug = engine.plan().slug(key.step);
+    const std::string words = fmt::format(
+        "step '{}' must return an array: map step '{}' has one task per element",
+        slug,
+        engine.plan().slug(map)
+    );
+    const std::string error = "not_an_array: " + words;
+    session_.execute(
+        sql::fail_task, key.run, key.step, key.task, std::string_view(error), scope_.now
+    );
+    engine.reject_output(key.step, output, {"not_an_array", words, slug, read_start(key).attempts});
+}
+
 void TaskSettler::succeed(const TaskKey& key, std::string_view output) {
     session_.execute(sql::delete_message, key.message);
     session_.execute(sql::succeed_task, key.run, key.step, key.task, output, scope_.now);
+    if (const auto map = find_starved_map(key, output)) return reject_output(key, output, *map);
     const FlowPlan& plan = scope_.flows.get(session_, key.workflow);
     if (plan.audit == AuditLevel::all)
         add_event(plan, key, read_start(key), {"task_succeeded", std::nullopt});

@@ -74,6 +74,9 @@ private:
     [[nodiscard]] static TaskOutcome judge(const Found& found, int delivery);
     [[nodiscard]] static bool was_written(const store::Write& write, const Found& found);
     void succeed(const TaskKey& key, std::string_view output);
+    // A map of the run that needs an array, if `output` is not one.
+    [[nodiscard]] std::optional<int> find_starved_map(const TaskKey& key, std::string_view output);
+    void reject_output(const TaskKey& key, std::string_view output, int map);
     // The attempt that has failed.
     struct Start {
         int attempts = 0;

@@ -208,8 +208,8 @@ TEST_P(FlowDelegateTest, of_runs_that_end_together_one_may_end_the_task_of_the_o
         (std::vector<WriteStatus>{WriteStatus::done, WriteStatus::done})
     );
     EXPECT_EQ(error_in(info(run).error).type, "not_an_array");
-    EXPECT_EQ(states(run), "a SUCCESS, b CANCELLED, each ERROR");
-    EXPECT_EQ(task_states(run), "a.0 SUCCESS, b.0 CANCELLED");
+    EXPECT_EQ(states(run), "a ERROR, b CANCELLED, each CANCELLED");
+    EXPECT_EQ(task_states(run), "a.0 ERROR, b.0 CANCELLED");
     EXPECT_EQ(count("messages"), 0);
     EXPECT_EQ(count("calls"), 0);
 }

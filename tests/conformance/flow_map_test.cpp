@@ -6,6 +6,12 @@ namespace {
 
 class FlowMapTest : public FlowTest {
 protected:
+    template <class F>
+    static void expect_refused(F&& call, const std::string& why) {
+        const Error error = error_of(call);
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+        EXPECT_TRUE(contains(error.what(), why)) << error.what();
+    }
     static Flow listed() {
         return flow("flow").step("list").map("each", "list").step("sum", {"each"});
     }
@@ -102,10 +108,15 @@ TEST_P(FlowMapTest, maps_over_maps) {
     EXPECT_EQ(output_of(run), R"({"two":[10,20]})");
 }
 
-TEST_P(FlowMapTest, what_is_no_array_fails_the_step_that_wanted_one) {
+TEST_P(FlowMapTest, an_output_that_a_map_cannot_take_fails_the_step_that_gave_it) {
     for (const std::string output : {R"({"a":1})", "null", R"("[]")", "5"}) {
         const std::string slug = "flow_" + std::to_string(store().workflows().size());
-        flow(slug).step("side").step("list").map("each", "list").create(store());
+        flow(slug)
+            .step("side")
+            .step("list")
+            .step("plain", {"list"})
+            .map("each", "list")
+            .create(store());
         const RunId run = start_flow("null", {}, slug);
         const auto tasks = poll(100, slug);
         ASSERT_EQ(names(tasks), "side, list");
@@ -113,17 +124,70 @@ TEST_P(FlowMapTest, what_is_no_array_fails_the_step_that_wanted_one) {
         EXPECT_EQ(status(run), RunStatus::error);
         const model::RunError error = error_in(info(run).error);
         EXPECT_EQ(error.type, "not_an_array");
-        EXPECT_EQ(error.step, "each");
-        EXPECT_TRUE(contains(error.message, "list"));
-        EXPECT_EQ(states(run), "side CANCELLED, list SUCCESS, each ERROR");
-        EXPECT_EQ(flat(step(run, "each").error), flat(info(run).error));
+        EXPECT_EQ(error.step, "list");
+        EXPECT_EQ(error.attempt, 1);
+        EXPECT_EQ(
+            error.message,
+            "step 'list' must return an array: map step 'each' has one task per element"
+        );
+        EXPECT_EQ(states(run), "side CANCELLED, list ERROR, plain CANCELLED, each CANCELLED");
+        EXPECT_EQ(flat(step(run, "list").error), flat(info(run).error));
         EXPECT_EQ(flat(task(run, "list").output), output) << "it can be read";
         EXPECT_EQ(flat(step(run, "list").output), output);
-        EXPECT_EQ(task(run, "list").status, TaskStatus::success);
-        EXPECT_EQ(task(run, "side").status, TaskStatus::cancelled);
+        EXPECT_EQ(task(run, "list").error, "not_an_array: " + error.message);
+        EXPECT_EQ(task_states(run), "side.0 CANCELLED, list.0 ERROR")
+            << "no task of 'plain' was created";
+        EXPECT_EQ(info(run).remaining_steps, 4);
+        EXPECT_TRUE(has_event(run, "step_failed"));
         EXPECT_TRUE(has_event(run, "run_failed"));
         EXPECT_EQ(count("messages"), 0);
     }
+}
+
+TEST_P(FlowMapTest, a_retry_executes_the_step_again_whose_output_was_not_an_array) {
+    flow("flow").step("list").map("each", "list").create(store());
+    const RunId failed = start_flow();
+    work_step("list", "{}");
+    EXPECT_EQ(status(failed), RunStatus::error);
+    const RunId run = store().retry(failed).id();
+    EXPECT_EQ(states(run), "list RUNNING, each PENDING");
+    work_step("list", "[1]");
+    work_step("each", "2");
+    EXPECT_EQ(output_of(run), R"({"each":[2]})");
+}
+
+TEST_P(FlowMapTest, a_map_that_is_skipped_or_younger_than_the_run_needs_no_array) {
+    flow("flow")
+        .step("list")
+        .map("each", "list", {.required_input_pattern = Json{R"({"list":[1]})"}})
+        .create(store());
+    const RunId skipped = start_flow();
+    work_step("list", "{}");
+    EXPECT_EQ(states(skipped), "list SUCCESS, each SKIPPED");
+    const RunId older = start_flow();
+    flow("flow").map("late", "list").create(store());
+    work_step("list", "{}");
+    EXPECT_EQ(states(older), "list SUCCESS, each SKIPPED");
+}
+
+// In one commit: what else has succeeded stays, and nothing of the run starts.
+TEST_P(FlowMapTest, of_reports_in_one_commit_an_output_of_the_wrong_kind_fails_its_own_run) {
+    flow("flow").step("list").step("b").map("each", "list").step("c", {"b"}).create(store());
+    const RunId bad = start_flow();
+    const RunId good = start_flow();
+    std::vector<Write> writes;
+    for (const HeldTask& held : claim_tasks()) {
+        const bool wrong = held.ref().run == bad && held.ref().step == "list";
+        writes.push_back(complete_write(held, wrong ? "{}" : "[5]"));
+    }
+    std::ranges::reverse(writes);  // the wrong one comes last
+    for (const WriteStatus status : commit_all(writes)) EXPECT_EQ(status, WriteStatus::done);
+    EXPECT_EQ(states(good), "list SUCCESS, b SUCCESS, each RUNNING, c RUNNING");
+    EXPECT_EQ(step(bad, "list").status, StepStatus::error);
+    EXPECT_EQ(step(bad, "b").status, StepStatus::success);
+    EXPECT_EQ(step(bad, "each").status, StepStatus::cancelled);
+    EXPECT_EQ(step(bad, "c").status, StepStatus::cancelled);
+    EXPECT_EQ(info(bad).remaining_steps, 3);
 }
 
 TEST_P(FlowMapTest, an_input_that_a_root_map_cannot_take_is_refused_and_stores_nothing) {
@@ -131,7 +195,6 @@ TEST_P(FlowMapTest, an_input_that_a_root_map_cannot_take_is_refused_and_stores_n
     for (const std::string input : {R"({"a":1})", "null", R"("[]")", " 5 "}) {
         expect_refused(
             [&] { (void)start_flow(input); },
-            ErrorCode::invalid_argument,
             "the input of flow 'flow' must be a JSON array: its map step 'each' has one task per "
             "element"
         );
@@ -145,9 +208,7 @@ TEST_P(FlowMapTest, an_input_that_a_root_map_cannot_take_is_refused_and_stores_n
 TEST_P(FlowMapTest, a_refused_input_refuses_its_whole_batch) {
     flow("flow").map("each").create(store());
     const std::vector<NewRun> batch{{"flow", Json{"[1]"}, {}}, {"flow", Json{"{}"}, {}}};
-    expect_refused(
-        [&] { (void)execute_many(batch, store()); }, ErrorCode::invalid_argument, "JSON array"
-    );
+    expect_refused([&] { (void)execute_many(batch, store()); }, "JSON array");
     EXPECT_EQ(count("runs"), 0);
 }
 
@@ -163,9 +224,7 @@ TEST_P(FlowMapTest, a_root_map_that_is_skipped_needs_no_array) {
     ).create(store());
     const RunId run = start_flow(R"({"a":1})");
     EXPECT_EQ(states(run), "a RUNNING, each SKIPPED");
-    expect_refused(
-        [&] { (void)start_flow(R"({"list":true})"); }, ErrorCode::invalid_argument, "JSON array"
-    );
+    expect_refused([&] { (void)start_flow(R"({"list":true})"); }, "JSON array");
 }
 
 // What the engine triggers itself has no caller who could read an error.

@@ -132,7 +132,8 @@ private:
         doomed_.clear();
         std::vector<NewRun> batch;
         for (int i = 1 + dice_->below(2); i > 0; --i) {
-            const Value input = dice_->value(has_root_map(shape));
+            Value input = dice_->value(has_root_map(shape));
+            while (has_root_map(shape) && !input.is_array()) input = dice_->value(true);
             batch.push_back({slug_, Json(input.dump()), {}});
             models_.emplace_back(shape, input);
         }
@@ -331,7 +332,7 @@ private:
                 done || step.status == StepStatus::error || step.status == StepStatus::cancelled
             ) << step.id;
         }
-        EXPECT_EQ(blamed, 1);
+        EXPECT_GE(blamed, 1) << "of one batch two may be to blame";
         EXPECT_EQ(info(run).remaining_steps, left) << states(run);
         for (const TaskInfo& task : store().tasks(run)) {
             EXPECT_NE(task.status, TaskStatus::queued);

@@ -47,6 +47,11 @@ void FlowModel::complete(const std::string& slug, int task, Value output) {
     const auto succeeded = [](const Task& one) { return one.status == TaskStatus::success; };
     if (!std::ranges::all_of(step.tasks, succeeded)) return;
     const auto declared = std::ranges::find(shape_.steps, slug, &FlowStep::slug);
+    if (declared->type == StepType::single && starves_a_map(slug, done.output)) {
+        done.status = TaskStatus::error;
+        failed_at_a_start_ = true;
+        return fail_run(slug);
+    }
     step.status = StepStatus::success;
     if (declared->type == StepType::single) {
         step.output = done.output;
@@ -55,6 +60,13 @@ void FlowModel::complete(const std::string& slug, int task, Value output) {
         for (const Task& one : step.tasks) step.output.push_back(one.output);
     }
     start_what_can_start();
+}
+
+bool FlowModel::starves_a_map(const std::string& slug, const Value& output) const {
+    return !output.is_array() && std::ranges::any_of(shape_.steps, [&](const FlowStep& step) {
+        return step.type == StepType::map && depends_on(step, slug) &&
+               matches({{slug, output}}, step.options);
+    });
 }
 
 void FlowModel::fail(const std::string& slug, int task) {

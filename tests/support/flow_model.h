@@ -54,6 +54,7 @@ public:
 private:
     [[nodiscard]] bool is_done(const std::string& step) const;
     [[nodiscard]] Value outputs_of_deps(const FlowStep& step) const;
+    [[nodiscard]] bool starves_a_map(const std::string& slug, const Value& output) const;
     void start_what_can_start();
     void become_ready(const FlowStep& step);
     void start_map(const FlowStep& step);

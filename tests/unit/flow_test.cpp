@@ -115,7 +115,7 @@ TEST(FlowModelTest, the_difference_of_two_steps_names_every_option) {
           "max_attempts is 3, not 4",
           "base_delay is the flow's, not 1000 ms",
           "timeout is 5000 ms, not the flow's",
-          "start_delay is 0, not 2000",
+          "start_delay is 0 ms, not 2000 ms",
           "required_input_pattern is {\"a\":1}, not []",
           "forbidden_input_pattern is none, not 1",
           "when_unmet is skip, not fail",

@@ -279,6 +279,10 @@ begin
     returning step_index into found_index;
     insert into {schema}.flow_deps (workflow_id, step_index, dep_index)
     select flow, found_index, u from unnest(dep_indexes) u;
+    if add_step.step_type = 'map' then
+        update {schema}.flow_steps f set feeds_map = true
+        where f.workflow_id = flow and f.step_index = any(dep_indexes) and not f.feeds_map;
+    end if;
 end
 $$;
 comment on function {schema}.add_step is

@@ -21,6 +21,12 @@ language sql immutable
 as $$ select case when json_typeof(value::json) = 'array' then json_array_length(value::json) end $$;
 comment on function {schema}.element_count is 'Internal: the length of a JSON array; null for anything else.';
 
+-- The text must be valid JSON.
+create or replace function {schema}.is_array(value text) returns boolean
+language sql immutable
+as $$ select ltrim(value, E' \t\r\n') like '[%' $$;
+comment on function {schema}.is_array is 'Internal: whether a JSON text is an array.';
+
 -- {"<dependency>": output, ...} of those that were not skipped, without the braces' run key.
 create or replace function {schema}.deps_members(run_id bigint, deps text[]) returns text
 language sql stable

@@ -6,3 +6,9 @@ create index outbox_due on {schema}.outbox (visible_at, outbox_id) where status 
 create index outbox_pending_id on {schema}.outbox (outbox_id) where status = 'PENDING';
 create index outbox_type on {schema}.outbox (status, type, outbox_id);
 create index outbox_settled on {schema}.outbox (status, aggregate, outbox_id) where status <> 'PENDING';
+-- Whether a map takes its elements from the step: its output must then be an array.
+alter table {schema}.flow_steps add column feeds_map boolean not null default false;
+update {schema}.flow_steps f set feeds_map = true
+from {schema}.flow_deps d
+join {schema}.flow_steps m on m.workflow_id = d.workflow_id and m.step_index = d.step_index and m.step_type = 'map'
+where d.workflow_id = f.workflow_id and d.dep_index = f.step_index;
