@@ -71,11 +71,11 @@ where queue_id = @queue_id and state = 'ready' and priority = @priority
 order by message_id limit @max_messages;
 
 -- The usual case in one statement: one queue with nothing but ready rows. `or fail`: see settle.sql.
--- A message may have a lease of its own.
+-- A task has a lease of its own, unless a worker takes it, which extends its leases.
 -- name: claim_ready(queue_id, max_messages, now, lease_us, worker_id)
 update or fail pawl_messages
 set state = 'leased', delivery = delivery + 1, strikes = strikes + 1,
-    visible_at = @now + coalesce(lease_ms * 1000, @lease_us), worker_id = @worker_id
+    visible_at = @now + coalesce(case when @worker_id is null then lease_ms * 1000 end, @lease_us), worker_id = @worker_id
 where message_id in (
     select message_id from pawl_messages
     where queue_id = @queue_id and state = 'ready'
@@ -88,7 +88,7 @@ returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_
 -- name: claim_level(queue_id, priority, max_messages, now, lease_us, worker_id)
 update or fail pawl_messages
 set state = 'leased', delivery = delivery + 1, strikes = strikes + 1,
-    visible_at = @now + coalesce(lease_ms * 1000, @lease_us), worker_id = @worker_id
+    visible_at = @now + coalesce(case when @worker_id is null then lease_ms * 1000 end, @lease_us), worker_id = @worker_id
 where message_id in (
     select message_id from pawl_messages
     where queue_id = @queue_id and state = 'ready' and priority = @priority
@@ -101,7 +101,7 @@ returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_
 -- name: claim_message(message_id, progressed, now, lease_us, worker_id)
 update pawl_messages
 set state = 'leased', delivery = delivery + 1, worker_id = @worker_id,
-    visible_at = @now + coalesce(lease_ms * 1000, @lease_us),
+    visible_at = @now + coalesce(case when @worker_id is null then lease_ms * 1000 end, @lease_us),
     strikes = case when @progressed then 1 else strikes + 1 end
 where message_id = @message_id;
 

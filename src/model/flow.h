@@ -13,7 +13,8 @@ inline constexpr int default_flow_attempts = 3;
 inline constexpr Duration default_flow_base_delay = 5s;
 inline constexpr Duration default_flow_timeout = 60s;
 inline constexpr Duration max_flow_delay = std::chrono::hours(1);
-// A worker that has not answered that long after the timeout loses its task.
+// A poller that has not answered that long after the timeout loses its task; a worker's handler
+// that has not returned by then is reported as timed out.
 inline constexpr Duration task_grace = 2s;
 
 // All throw invalid_argument.

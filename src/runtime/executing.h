@@ -35,7 +35,6 @@ struct Executing {
     std::shared_ptr<const WorkflowInfo> workflow;
     // Of tasks.
     std::optional<store::ClaimedTask> task;
-    Clock::time_point keep_until = Clock::time_point::max();  // no lease is extended beyond it
 
     Timestamp claimed_at;                   // the database's clock at the claim,
     Clock::time_point claimed_at_steady{};  // and ours

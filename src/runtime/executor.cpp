@@ -5,7 +5,6 @@
 
 #include "base/random.h"
 #include "model/check.h"
-#include "model/flow.h"
 #include "model/retry.h"
 #include "model/run_error.h"
 #include "runtime/metered_report.h"
@@ -257,9 +256,6 @@ void Executor::ended(std::size_t slot) {
 }
 
 void Executor::run(const std::shared_ptr<Executing>& executing) {
-    // A worker that does not answer in time loses its task, whether it lives or not.
-    if (executing->task && executing->task->timeout)
-        executing->keep_until = Clock::now() + *executing->task->timeout + model::task_grace;
     if (executing->meters != nullptr) executing->started_at_steady = Clock::now();
     if (leases_.assign(executing) > 0) {
         if (auto writes = execute(*executing)) return settle(executing, std::move(*writes));

@@ -101,7 +101,7 @@ void Heartbeat::wait_for_next(const std::stop_token& stop) {
 
 void Heartbeat::beat(const std::stop_token& stop) {
     const auto asked_at = LeaseTable::Clock::now();
-    auto extensions = leases_.extensions(asked_at);
+    auto extensions = leases_.extensions();
     const WorkerId worker = worker_;
     auto result = backend_.heartbeat(worker, extensions);
     leases_.extended(extensions, result.outcomes, asked_at);

@@ -69,18 +69,13 @@ std::size_t LeaseTable::assign(const std::shared_ptr<Executing>& executing) {
     return executing->leases_left;
 }
 
-std::vector<Write> LeaseTable::extensions(Clock::time_point now) const {
+std::vector<Write> LeaseTable::extensions() const {
     const std::lock_guard lock(mutex_);
     std::vector<Write> writes;
     writes.reserve(held_.size());
     for (const auto& [id, held] : held_) {
         if (held.lost || !held.executing) continue;
-        const auto left = std::chrono::ceil<Duration>(held.executing->keep_until - now);
-        writes.push_back(store::settle_write(
-            WriteKind::extend,
-            {id, held.delivery},
-            std::max(std::min(left, held.lease), Duration(1))
-        ));
+        writes.push_back(store::settle_write(WriteKind::extend, {id, held.delivery}, held.lease));
         if (held.executing->task) writes.back().task = held.executing->task->task;
     }
     return writes;

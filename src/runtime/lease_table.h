@@ -32,7 +32,7 @@ public:
     std::size_t assign(const std::shared_ptr<Executing>& executing);
 
     // Of what has been started: the rest is handed back before its lease ends.
-    [[nodiscard]] std::vector<store::Write> extensions(Clock::time_point now) const;
+    [[nodiscard]] std::vector<store::Write> extensions() const;
     void extended(
         std::span<const store::Write> extensions,
         std::span<const store::WriteOutcome> outcomes,

@@ -86,7 +86,18 @@ void Claimer::collect_due_messages(const ScopedQueue& queue) {
     }
 }
 
-// A task's attempts are its starts: they, not the strikes, tell when there is no hope.
+// A crash of the worker that holds a task uses no attempt: strikes decide. A poller's lease is the
+// task's time, so its attempts, which are its starts, decide.
+std::optional<std::string> Claimer::no_hope(
+    const LostLease& lost, const ScopedQueue& queue, int strikes, int attempts, int max_attempts
+) {
+    if (lost.worker && strikes >= queue.max_strikes)
+        return fmt::format("poison: handed out {} times without a report", strikes);
+    if (!lost.worker && attempts >= max_attempts)
+        return fmt::format("no report within its lease (attempt {})", attempts);
+    return std::nullopt;
+}
+
 void Claimer::collect_due_tasks(const ScopedQueue& queue) {
     const FlowPlan& plan = write_.flows.get(session_, queue.id);
     Rows rows = session_.query(sql::due_tasks, queue.id, now_, remaining_);
@@ -97,8 +108,18 @@ void Claimer::collect_due_tasks(const ScopedQueue& queue) {
             queue.id, rows.id<RunId>(3), rows.number(4), rows.number(5), candidate.id};
         std::optional<int> of_run;
         if (!rows.null(7)) of_run = rows.number(7);
-        if (!rows.null(6) && rows.number(6) >= plan.max_attempts(key.step, of_run)) {
-            exhausted_.push_back({key, *candidate.lost, queue.audit});
+        std::optional<std::string> why;
+        if (candidate.lost && !rows.null(6)) {
+            why = no_hope(
+                *candidate.lost,
+                queue,
+                rows.number(2),
+                rows.number(6),
+                plan.max_attempts(key.step, of_run)
+            );
+        }
+        if (why) {
+            hopeless_.push_back({key, *candidate.lost, std::move(*why), queue.audit});
         } else {
             add_due(candidate, rows.number(2));
         }
@@ -114,16 +135,16 @@ void Claimer::add_due(const Candidate& candidate, int strikes) {
 // What is hopeless may have filled the look: there may be more due rows behind it. And its end may
 // take other messages of its run away; what is gone is not handed out.
 void Claimer::end_hopeless() {
-    if (!poison_.empty() || !exhausted_.empty()) claim_.more = true;
+    if (!poison_.empty() || !hopeless_.empty()) claim_.more = true;
     for (const Poison& poison : poison_) {
         std::string reason = settler_.bury_poison(poison.message, poison.strikes);
         claim_.poisoned.push_back({poison.message, poison.queue, std::move(reason)});
     }
     TaskSettler tasks(write_);
-    for (const auto& [task, lost, audit] : exhausted_) {
+    for (const auto& [task, lost, why, audit] : hopeless_) {
         if (!session_.query(sql::claimed_message, task.message).next()) continue;
         if (audit != AuditLevel::off) add_lost_lease(task.run, lost, task_data(task));
-        tasks.give_up(task);
+        tasks.give_up(task, why);
     }
 }
 
@@ -223,13 +244,15 @@ void Claimer::take(const Candidate& candidate) {
     }
     if (!candidate.lost) return;
     claim_.taken_over.push_back({candidate.id, candidate.lost->worker});
-    if (candidate.queue->audit == AuditLevel::off) return;
-    if (!candidate.queue->of_flow && !candidate.queue->of_workflow) return;
-    if (candidate.queue->of_flow) {
-        add_lost_lease(tasks_.back().run, *candidate.lost, task_data(tasks_.back()));
-    } else {
-        add_lost_lease(RunId(candidate.id.value()), *candidate.lost, "{}");
+    const bool audited = candidate.queue->audit != AuditLevel::off;
+    if (!candidate.queue->of_flow) {
+        if (audited && candidate.queue->of_workflow)
+            add_lost_lease(RunId(candidate.id.value()), *candidate.lost, "{}");
+        return;
     }
+    const TaskKey& task = tasks_.back();
+    if (audited) add_lost_lease(task.run, *candidate.lost, task_data(task));
+    if (candidate.lost->worker) session_.execute(sql::unstart_task, task.run, task.step, task.task);
 }
 
 void Claimer::add_lost_lease(RunId run, const LostLease& lost, std::string_view data) {

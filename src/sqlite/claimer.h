@@ -28,15 +28,20 @@ private:
         bool progressed = false;  // since its last hand-out
         std::optional<LostLease> lost = {};
     };
-    struct Exhausted {
+    struct Hopeless {
         TaskKey task;
         LostLease lost;
+        std::string why;
         AuditLevel audit = AuditLevel::off;
     };
 
     void collect_due();
     void collect_due_messages(const ScopedQueue& queue);
     void collect_due_tasks(const ScopedQueue& queue);
+    // Why a task whose lease has ended is not handed out again.
+    [[nodiscard]] static std::optional<std::string> no_hope(
+        const LostLease& lost, const ScopedQueue& queue, int strikes, int attempts, int max_attempts
+    );
     void add_due(const Candidate& candidate, int strikes);
     void end_hopeless();
     void claim_rounds();
@@ -75,7 +80,7 @@ private:
     std::vector<Candidate> due_;
     std::optional<Candidate> suspect_;
     std::vector<Poison> poison_;
-    std::vector<Exhausted> exhausted_;
+    std::vector<Hopeless> hopeless_;
     store::Claim claim_;
     std::vector<TaskKey> tasks_;  // with Work::tasks as many as messages
 };

@@ -12,8 +12,6 @@ namespace pawl::sqlite {
 
 namespace {
 
-constexpr int most_strikes = 1000;  // attempts of tasks decide
-
 std::optional<std::string_view> text_of(const std::optional<Json>& json) {
     if (!json) return std::nullopt;
     return json->text;
@@ -48,7 +46,7 @@ QueueId make_queue(Session& session, const std::string& slug, Timestamp now) {
         std::string_view(slug),
         false,
         std::nullopt,
-        most_strikes,
+        QueueInfo().max_strikes,
         0,
         false,
         QueueId(),

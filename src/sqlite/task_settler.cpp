@@ -310,12 +310,9 @@ void TaskSettler::add_event(
     );
 }
 
-void TaskSettler::give_up(const TaskKey& key) {
+void TaskSettler::give_up(const TaskKey& key, std::string_view why) {
     FlowEngine engine(scope_, *find_flow_run(session_, key.run));
-    const Start start = read_start(key);
-    exhaust(
-        engine, key, start, fmt::format("no report within its lease (attempt {})", start.attempts)
-    );
+    exhaust(engine, key, read_start(key), why);
 }
 
 void TaskSettler::end_call(const TaskRef& ref, const CallResult& result) {

@@ -47,8 +47,8 @@ public:
     [[nodiscard]] TaskOutcome complete(const TaskRef& ref, std::string_view output, int delivery);
     [[nodiscard]] TaskOutcome fail(const TaskRef& ref, const std::string& error, int delivery);
 
-    // Its lease has ended, and there is no attempt left.
-    void give_up(const TaskKey& key);
+    // Its lease has ended, and it is not handed out again.
+    void give_up(const TaskKey& key, std::string_view why);
     // The run has ended to which the task was delegated.
     void end_call(const TaskRef& ref, const CallResult& result);
 

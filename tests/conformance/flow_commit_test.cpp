@@ -34,7 +34,7 @@ TEST_P(FlowCommitTest, a_claim_brings_the_task_with_its_input) {
     EXPECT_EQ(got.now, start);
     EXPECT_EQ(flat(got.messages[0].payload), R"({"run":{"n":1}})");
     EXPECT_EQ(got.messages[0].delivery, 1);
-    EXPECT_EQ(got.messages[0].visible_at, start + 11s);
+    EXPECT_EQ(got.messages[0].visible_at, start + 30s) << "the worker's lease";
     EXPECT_EQ(got.tasks[0].task, (TaskRef{run, "a", 0}));
     EXPECT_EQ(got.tasks[0].attempts, 1);
     EXPECT_EQ(got.tasks[0].max_attempts, 4);

@@ -210,6 +210,74 @@ TEST_P(FlowLeaseTest, lost_leases_alone_are_no_poison) {
     EXPECT_EQ(task(run, "a").error, "no report within its lease (attempt 30)");
 }
 
+TEST_P(FlowLeaseTest, a_worker_holds_a_task_by_its_own_lease) {
+    flow("flow").timeout(1h).step("a").create(store());
+    (void)start_flow();
+    const store::Claim got = claim_work(1, "flow", WorkerId(7), 10s);
+    EXPECT_EQ(got.messages.at(0).visible_at, start + 10s);
+    EXPECT_EQ(got.tasks.at(0).timeout, 1h) << "it limits the execution";
+}
+
+TEST_P(FlowLeaseTest, a_crash_of_a_worker_uses_no_attempt) {
+    flow("flow").max_attempts(1).step("a").create(store());
+    const RunId run = start_flow();
+    const HeldTask lost = claim_task("flow", WorkerId(7));
+    advance(30s);
+    const HeldTask taken = claim_task("flow", WorkerId(8));
+    EXPECT_EQ(taken.claimed.attempts, 1);
+    EXPECT_EQ(taken.message.strikes, 2);
+    EXPECT_EQ(taken.message.delivery, 2);
+    EXPECT_EQ(task(run, "a").attempts, 1);
+    EXPECT_EQ(task(run, "a").worker, WorkerId(8));
+    EXPECT_TRUE(has_event(run, "lease_lost"));
+    EXPECT_EQ(commit(complete_write(lost)), WriteStatus::lease_lost);
+    EXPECT_EQ(commit(complete_write(taken)), WriteStatus::done);
+    EXPECT_EQ(status(run), RunStatus::success);
+}
+
+TEST_P(FlowLeaseTest, whoever_takes_a_workers_task_over_gives_its_attempt_back) {
+    flow("flow").max_attempts(1).step("a").create(store());
+    const RunId run = start_flow();
+    (void)claim_task("flow", WorkerId(7));
+    advance(30s);
+    const Task taken = poll_step("a");
+    EXPECT_EQ(taken.attempts, 1);
+    EXPECT_EQ(taken.lease_ends_at, store().now() + 62s) << "a poller's";
+    advance(62s);
+    EXPECT_TRUE(claim_tasks(10, "flow", WorkerId(8)).empty()) << "a poller's attempt is used";
+    EXPECT_EQ(status(run), RunStatus::error);
+    EXPECT_EQ(task(run, "a").error, "no report within its lease (attempt 1)");
+}
+
+TEST_P(FlowLeaseTest, a_task_that_kills_its_workers_is_poison) {
+    flow("flow").max_attempts(1).step("a").step("b", {"a"}).create(store());
+    const RunId run = start_flow();
+    for (int i = 1; i <= 5; ++i) {
+        EXPECT_EQ(claim_task("flow", WorkerId(i)).message.strikes, i);
+        advance(30s);
+    }
+    EXPECT_TRUE(claim_tasks(10, "flow", WorkerId(9)).empty());
+    EXPECT_EQ(status(run), RunStatus::error);
+    EXPECT_EQ(task(run, "a").error, "poison: handed out 5 times without a report");
+    EXPECT_EQ(states(run), "a ERROR, b CANCELLED");
+    EXPECT_EQ(count("messages"), 0);
+}
+
+TEST_P(FlowLeaseTest, a_report_ends_the_count_of_strikes) {
+    flow("flow").max_attempts(2).base_delay(0s).step("a").create(store());
+    const RunId run = start_flow();
+    for (int i = 1; i <= 4; ++i) {
+        (void)claim_task("flow", WorkerId(i));
+        advance(30s);
+    }
+    EXPECT_EQ(commit(fail_write(claim_task("flow", WorkerId(5)))), WriteStatus::done);
+    const HeldTask again = claim_task("flow", WorkerId(6));
+    EXPECT_EQ(again.claimed.attempts, 2);
+    EXPECT_EQ(again.message.strikes, 1);
+    EXPECT_EQ(commit(complete_write(again)), WriteStatus::done);
+    EXPECT_EQ(status(run), RunStatus::success);
+}
+
 TEST_P(FlowLeaseTest, a_start_delay_holds_a_step_back) {
     flow("flow")
         .step("root", {}, {.start_delay = 5s})

@@ -20,12 +20,12 @@ protected:
         FlowTest::SetUp();
         testing::restore_clock(store());
     }
-    // Without a timeout the lease is the worker's.
-    void make(const std::string& name) const {
+    // By hand, the lease of a task without a timeout is the poll's.
+    void make(const std::string& name, int max_attempts = 100, Duration timeout = 0s) const {
         flow(name)
-            .max_attempts(100)
+            .max_attempts(max_attempts)
             .base_delay(0s)
-            .timeout(0s)
+            .timeout(timeout)
             .map("each")
             .step("sum", {"each"})
             .create(store());
@@ -129,10 +129,26 @@ TEST_P(FlowCrashTest, a_worker_killed_in_a_task_is_replaced_and_only_that_task_r
     Process rescuer = start_process("worker", "flow", 0, long_lease_ms);
     EXPECT_EQ(flat(store().run(run).wait_json(40s)), R"({"sum":60})");
     EXPECT_EQ(task(run, "each", 0).attempts, 1);
-    EXPECT_EQ(task(run, "each", 1).attempts, 2);
+    EXPECT_EQ(task(run, "each", 1).attempts, 1) << "a crash uses no attempt";
     EXPECT_EQ(task(run, "each", 1).delivery, 2);
     EXPECT_EQ(task(run, "each", 2).attempts, 1);
     EXPECT_EQ(count("messages"), 0);
+}
+
+// With the task's hour as its lease the rescuer would not get it in this test's time, and with its
+// only attempt used the run would fail.
+TEST_P(FlowCrashTest, a_crash_costs_the_workers_lease_and_no_attempt_whatever_the_timeout) {
+    make("flow", 1, 1h);
+    const RunId run = start_flow("[1,2,3]");
+    Process doomed = start_process("worker", "flow", 0);
+    ASSERT_EQ(doomed.read_line(), "hanging");
+    doomed.signal(SIGKILL);
+    EXPECT_EQ(doomed.wait(), -SIGKILL);
+    Process rescuer = start_process("worker", "flow", 0);
+    EXPECT_EQ(flat(store().run(run).wait_json(40s)), R"({"sum":60})");
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(task(run, "each", i).attempts, 1) << i;
+    EXPECT_EQ(task(run, "each", 1).delivery, 2);
+    EXPECT_TRUE(has_event(run, "lease_lost"));
 }
 
 TEST_P(FlowCrashTest, a_stopped_poller_that_wakes_after_its_lease_can_report_nothing) {

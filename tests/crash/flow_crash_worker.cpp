@@ -4,7 +4,7 @@
 //       starts one run (with an idempotency key) and polls and completes its tasks until it has
 //       ended; exits with 86 at the storage call with the number FAIL_POINT (0: never).
 //   pawl_flow_crash_worker worker URL FLOW LEASE_MS 0
-//       a worker until SIGTERM. The first attempt of the second element of "each" prints "hanging"
+//       a worker until SIGTERM. The first delivery of the second element of "each" prints "hanging"
 //       and never returns.
 //
 // Tasks give: each element n -> n * 10; sum -> the sum of these, and fails at its first attempt.
@@ -76,7 +76,7 @@ void as_worker(const std::string& url, const std::string& flow, pawl::Duration l
     const pawl::Store store = pawl::connect(url);
     pawl::FlowHandlers handlers;
     handlers.on("each", [](pawl::TaskContext& context, int n) {
-        if (n == 2 && context.attempt() == 1) {
+        if (n == 2 && context.delivery() == 1) {
             say("hanging");
             while (true) pause();
         }

@@ -249,7 +249,7 @@ begin
                 from unnest(scope.live, scope.strikes_limits) as h (queue_id, strikes_limit)
                 cross join lateral (
                     select m.ctid as tid, m.message_id, m.priority, m.delivery, m.state, m.worker_id,
-                           m.visible_at as due_at, m.strikes as hand_outs
+                           m.visible_at as due_at, m.strikes as hand_outs, m.run_id is not null as is_task
                     from {schema}.messages m
                     where m.queue_id = h.queue_id and m.state <> 'ready'
                       and m.visible_at <= at and m.visible_at > due_floor
@@ -265,9 +265,13 @@ begin
                     offset 0  -- or the look is repeated wherever its result is used
                 ) p
                 cross join lateral (
-                    select p.progressed or x.hand_outs < least(2, h.strikes_limit) as good,
-                           not p.progressed and x.hand_outs >= h.strikes_limit as poison,
-                           not p.progressed and x.hand_outs between 2 and h.strikes_limit - 1 as suspect
+                    select g.good, g.poison, not g.good and not g.poison as suspect
+                    from (
+                        -- A task that no worker held is judged by its attempts: see fail_exhausted().
+                        select p.progressed or x.hand_outs < least(2, h.strikes_limit) as good,
+                               not p.progressed and x.hand_outs >= h.strikes_limit
+                                   and (not x.is_task or x.worker_id is not null) as poison
+                    ) g
                 ) j
             ) d;
             if poison is not null then
@@ -351,7 +355,8 @@ begin
             update {schema}.messages m
             set state = 'leased', delivery = m.delivery + 1,
                 strikes = case when m.ctid = any(progressed) then 1 else m.strikes + 1 end,
-                visible_at = at + coalesce({schema}.ms(m.lease_ms),
+                -- A worker extends its leases, whatever the timeout of a task is.
+                visible_at = at + coalesce(case when claim.worker_id is null then {schema}.ms(m.lease_ms) end,
                                            leases[array_position(scope.live, m.queue_id)]),
                 worker_id = claim.worker_id
             where m.ctid = any(picked)
@@ -373,6 +378,7 @@ begin
     end loop;
     if lost is not null then
         perform {schema}.add_lost_leases(lost, lost_deliveries, lost_workers, at);
+        perform {schema}.give_attempts_back(lost, lost_deliveries, lost_workers);
     end if;
 
     next_due := least(due_left, (select min(t) from unnest(due_times) t));

@@ -83,9 +83,8 @@ begin
     base_delay_ms := {schema}.seconds_to_ms(whose || ': base_delay', base_delay);
     timeout_ms := {schema}.seconds_to_ms(whose || ': timeout', timeout);
     loop
-        -- Attempts of tasks decide how often one is tried: strikes only make a suspect run alone.
-        insert into {schema}.queues (name, keep_archive, max_strikes, max_attempts, created_at)
-        values (flow_slug, false, 1000, 0, now_at)
+        insert into {schema}.queues (name, keep_archive, max_attempts, created_at)
+        values (flow_slug, false, 0, now_at)
         on conflict (name) do nothing
         returning queue_id into id;
         if id is not null then

@@ -176,7 +176,7 @@ as $$
 $$;
 comment on function {schema}.tasks_of_messages is 'Internal: the tasks that messages stand for.';
 
--- Tasks whose lease ended without a report and that have no attempt left: they fail for good. Their
+-- Tasks of pollers whose lease ended without a report and that have no attempt left: they fail for good. Their
 -- messages are in our hands. What somebody has locked comes up again in a moment. True where any was.
 create or replace function {schema}.fail_exhausted(message_ids bigint[], at timestamptz) returns boolean
 language plpgsql
@@ -221,7 +221,7 @@ begin
         message_ids, ({schema}.lock_flow_runs(run_ids)).locked, run_ids, step_indexes, task_indexes, errors,
         array_fill(true, array[cardinality(message_ids)]), null, false, at);
     update {schema}.messages m
-    set state = 'waiting', visible_at = fail_messages.at + interval '100 milliseconds', worker_id = null
+    set state = 'waiting', visible_at = fail_messages.at + interval '100 milliseconds'
     from unnest(message_ids, settled.outcomes) as u (message_id, outcome)
     where m.message_id = any(array[u.message_id]) and u.outcome = 'busy';
     perform {schema}.tell_of_flows(settled.ended, settled.queues, true);
@@ -250,7 +250,9 @@ end
 $$;
 comment on function {schema}.bury_tasks is 'Internal: fails the tasks among messages that become dead letters.';
 
--- The claim of a worker that executes tasks: claim(), and starts the tasks. The payload is the task's
+-- The claim of a worker that executes tasks: claim(), and starts the tasks. With a worker_id the lease is the
+-- worker's, who extends it; if it ends, the next claim gives the attempt back and the strikes count. Without one the
+-- lease is the task's timeout + 2 s, and if it ends an attempt is used. The payload is the task's
 -- input: {"run": <the run's input>, "<dependency>": <its output>, ...}, or the element of a map's task.
 -- As in claim(), the last row has no message_id.
 create or replace function {schema}.claim_tasks(

@@ -199,6 +199,30 @@ end
 $$;
 comment on function {schema}.tell_of_flows is 'Internal: wakes those who wait for runs, and those who work on queues.';
 
+-- Tasks whose workers' leases have ended, and which were handed out again just now: a crash uses no attempt.
+create or replace function {schema}.give_attempts_back(message_ids bigint[], deliveries integer[], workers bigint[])
+returns void
+language sql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+    update {schema}.tasks t set status = 'QUEUED', attempts = t.attempts - 1
+    from (
+        select m.run_id, m.step_index, m.task_index, u.delivery
+        from unnest(message_ids, deliveries, workers) as u (id, delivery, worker_id)
+        cross join lateral (
+            select m.run_id, m.step_index, m.task_index from {schema}.messages m
+            where m.message_id = u.id and m.run_id is not null and m.delivery = u.delivery + 1
+            offset 0
+        ) m
+        where u.worker_id is not null
+    ) n
+    where t.run_id = any(array[n.run_id]) and t.step_index = n.step_index and t.task_index = n.task_index
+      and t.status = 'RUNNING' and t.delivery = n.delivery
+$$;
+comment on function {schema}.give_attempts_back is
+    'Internal: takes back the attempts of tasks whose workers'' leases have ended.';
+
 -- Tasks whose hand-out is taken back: as if they had not been started.
 create or replace function {schema}.unstart_tasks(message_ids bigint[]) returns void
 language sql

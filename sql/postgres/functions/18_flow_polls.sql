@@ -154,7 +154,8 @@ $$;
 comment on function {schema}.requeue_tasks is 'Internal: tasks whose messages were read again are to be started again.';
 
 -- Tasks whose messages were read, and queued tasks that are due and that nobody has read: these are leased here. The
--- lease is the step's timeout + 2 s; without a timeout it is what the reader asked for, or the queue's own.
+-- lease is the step's timeout + 2 s; without a timeout it is what the reader asked for, or the queue's own. The
+-- message does not name the worker: that would say that it extends its leases.
 create or replace function {schema}.start_tasks(flow_slug text, msg_ids bigint[], worker_id bigint default null)
 returns setof {schema}.started_tasks
 language plpgsql
@@ -206,8 +207,7 @@ begin
     ),
     leased as (
         update {schema}.messages m
-        set visible_at = coalesce(now_at + {schema}.ms(m.lease_ms), m.visible_at),
-            worker_id = start_tasks.worker_id
+        set visible_at = coalesce(now_at + {schema}.ms(m.lease_ms), m.visible_at)
         from started s where m.message_id = any(array[s.message_id])
     )
     select start_tasks.flow_slug, s.run_id, f.step_slug::text, s.task_index,

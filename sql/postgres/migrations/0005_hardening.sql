@@ -12,3 +12,7 @@ update {schema}.flow_steps f set feeds_map = true
 from {schema}.flow_deps d
 join {schema}.flow_steps m on m.workflow_id = d.workflow_id and m.step_index = d.step_index and m.step_type = 'map'
 where d.workflow_id = f.workflow_id and d.dep_index = f.step_index;
+
+-- A task that a worker holds uses no attempt when the worker crashes: strikes decide, as for runs.
+update {schema}.queues q set max_strikes = 5
+from {schema}.workflows w where w.workflow_id = q.queue_id and w.is_flow and q.max_strikes = 1000;
