@@ -167,7 +167,12 @@ std::string difference(const FlowStep& stored, const FlowStep& given) {
     );
     compare(differences, "base_delay", in_words(a.base_delay), in_words(b.base_delay));
     compare(differences, "timeout", in_words(a.timeout), in_words(b.timeout));
-    compare(differences, "start_delay", a.start_delay.count(), b.start_delay.count());
+    compare(
+        differences,
+        "start_delay",
+        in_words(std::optional(a.start_delay)),
+        in_words(std::optional(b.start_delay))
+    );
     compare(
         differences,
         "required_input_pattern",
@@ -195,16 +200,24 @@ std::string difference(const FlowShape& stored, const FlowShape& given) {
     differs("max_attempts", stored.options.max_attempts, task_starts(given.options.max_attempts));
     differs("base_delay", stored.options.base_delay, given.options.base_delay);
     differs("timeout", stored.options.timeout, given.options.timeout);
-    if (!differences.empty()) return differences;
+    std::vector<std::string> all;
+    if (!differences.empty()) all.push_back(std::move(differences));
     for (std::size_t i = 0; i < std::min(stored.steps.size(), given.steps.size()); ++i) {
         const FlowStep& a = stored.steps[i];
         const FlowStep& b = given.steps[i];
-        if (a.slug != b.slug) return fmt::format("step {} is '{}', not '{}'", i, a.slug, b.slug);
         const std::string what = difference(a, b);
-        if (!what.empty()) return fmt::format("step '{}': {}", a.slug, what);
+        if (a.slug != b.slug) {
+            all.push_back(fmt::format("step {} is '{}', not '{}'", i, a.slug, b.slug));
+        } else if (!what.empty()) {
+            all.push_back(fmt::format("step '{}': {}", a.slug, what));
+        }
     }
-    if (stored.steps.size() == given.steps.size()) return {};
-    return fmt::format("it has {} steps, not {}", stored.steps.size(), given.steps.size());
+    if (stored.steps.size() != given.steps.size()) {
+        all.push_back(
+            fmt::format("it has {} steps, not {}", stored.steps.size(), given.steps.size())
+        );
+    }
+    return fmt::format("{}", fmt::join(all, "; "));
 }
 
 Duration flow_retry_delay(Duration base, int attempts) {

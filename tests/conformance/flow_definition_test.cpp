@@ -332,6 +332,19 @@ TEST_P(FlowDefinitionTest, ensure_refuses_a_different_one_and_says_what_differs)
     refused(flow("flow").step("a").step("b", {"a"}).step("c", {"a"}), "steps");
     refused(flow("flow").step("a").step("c", {"a"}).step("b", {"a"}), "'c'");
     refused(flow("flow").step("a").step("b").step("c", {"a"}).step("d", {"b", "c"}), "'b'");
+    refused(
+        flow("flow")
+            .timeout(1s)
+            .max_attempts(1)
+            .step("a", {}, {.start_delay = 5s})
+            .step("x", {"a"})
+            .step("c", {"a"}, {.max_attempts = 2}),
+        "max_attempts is 3, not 1; timeout is 60000 ms, not 1000 ms; step 'a': start_delay is 0 "
+        "ms, "
+        "not 5000 ms; step 1 is 'b', not 'x'; step 'c': max_attempts is the flow's, not 2; it has "
+        "4 "
+        "steps, not 3"
+    );
     EXPECT_EQ(store().ensure_flow(diamond().shape()), EnsuredFlow::same) << "nothing was changed";
 }
 

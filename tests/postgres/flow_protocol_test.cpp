@@ -382,6 +382,36 @@ TEST_P(FlowProtocolTest, steps_and_tasks_show_the_time_of_what_became_of_them) {
     );
 }
 
+TEST_P(FlowProtocolTest, a_read_of_no_messages_gives_none) {
+    make_diamond();
+    (void)start_run();
+    EXPECT_EQ(sql().rows("select * from read_with_poll('flow', 30, 0)"), std::vector<Row>{});
+    EXPECT_EQ(work(), 1U) << "nothing was leased";
+    EXPECT_TRUE(contains(why("read_with_poll('flow', 30, -1)"), "PW003 qty must be"));
+}
+
+TEST_P(FlowProtocolTest, a_run_comes_with_its_steps_and_tasks_in_one_call) {
+    make_diamond();
+    const std::string run = start_run("flow", R"({"n":1})");
+    EXPECT_EQ(work(), 1U);
+    const auto part = [&](const std::string& path) {
+        return sql().value("select get_run_with_steps(" + run + ")::jsonb " + path);
+    };
+    EXPECT_EQ(part("-> 'run' -> 'input' ->> 'n'"), "1");
+    EXPECT_EQ(part("-> 'run' ->> 'workflow'"), "flow");
+    EXPECT_EQ(part("-> 'run' ->> 'status'"), "RUNNING");
+    EXPECT_EQ(part("#>> '{steps,0,status}'"), "SUCCESS");
+    EXPECT_EQ(part("#>> '{steps,0,output}'"), "a");
+    EXPECT_EQ(part("#>> '{steps,0,tasks,0,status}'"), "SUCCESS");
+    EXPECT_EQ(part("#>> '{steps,1,tasks,0,attempts}'"), "0");
+    EXPECT_EQ(part("#>> '{steps,3,status}'"), "PENDING");
+    EXPECT_EQ(part("#>> '{steps,3,tasks}'"), "");
+    EXPECT_EQ(sql().value("select get_run_with_steps(424242) is null"), "t");
+    sql().run("select create_workflow('job')");
+    const std::string job = sql().value("select trigger('job', '[1]')");
+    EXPECT_EQ(sql().value("select get_run_with_steps(" + job + ")::jsonb ->> 'steps'"), "[]");
+}
+
 TEST_P(FlowProtocolTest, bad_definitions_have_errors_of_their_own) {
     make_diamond();
     const auto refused = [&](const std::string& call, const std::string& words) {

@@ -159,7 +159,7 @@ as $$
             coalesce(f.max_attempts::text, 'the flow''s'),
             coalesce(f.base_delay_ms || ' ms', 'the flow''s'),
             coalesce(f.timeout_ms || ' ms', 'the flow''s'),
-            f.start_delay_ms::text,
+            f.start_delay_ms || ' ms',
             coalesce({schema}.json_words(f.required_input_pattern::text), 'none'),
             coalesce({schema}.json_words(f.forbidden_input_pattern::text), 'none'),
             f.when_unmet, f.when_exhausted
@@ -173,7 +173,7 @@ as $$
             coalesce(flow_step_difference.max_attempts::text, 'the flow''s'),
             coalesce(flow_step_difference.base_delay_ms || ' ms', 'the flow''s'),
             coalesce(flow_step_difference.timeout_ms || ' ms', 'the flow''s'),
-            coalesce(flow_step_difference.start_delay_ms, 0)::text,
+            coalesce(flow_step_difference.start_delay_ms, 0) || ' ms',
             coalesce({schema}.json_words(flow_step_difference.required_input_pattern), 'none'),
             coalesce({schema}.json_words(flow_step_difference.forbidden_input_pattern), 'none'),
             flow_step_difference.when_unmet, flow_step_difference.when_exhausted

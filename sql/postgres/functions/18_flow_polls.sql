@@ -98,7 +98,10 @@ declare
     failed  boolean;
     wrote   boolean := false;
 begin
-    perform {schema}.check_poll(vt, qty, max_poll_seconds, poll_interval_ms);
+    perform {schema}.check_poll(vt, case when qty = 0 then 1 else qty end, max_poll_seconds, poll_interval_ms);
+    if qty = 0 then
+        return;
+    end if;
     until := clock_timestamp() + max_poll_seconds * interval '1 second';
     loop
         select array_agg(m.message_id) filter (where m.message_id is not null) as ids,

@@ -142,16 +142,13 @@ create or replace function {schema}.flow_difference(shape json) returns text
 language plpgsql stable
 as $$
 declare
-    flow_slug  text := {schema}.shape_text(shape, 'slug', '');
-    flow       bigint := {schema}.flow_id(flow_slug);
-    whose      text := format('flow ''%s''', flow_slug);
-    difference text;
-    step       record;
-    stored     text;
-    given      bigint;
+    flow_slug   text := {schema}.shape_text(shape, 'slug', '');
+    flow        bigint := {schema}.flow_id(flow_slug);
+    whose       text := format('flow ''%s''', flow_slug);
+    differences text;
 begin
     select string_agg(format('%s is %s, not %s', n.name, n.stored, n.given), '; ' order by n.place)
-    into difference
+    into differences
     from {schema}.workflows w
     cross join lateral unnest(
         array['max_attempts', 'base_delay', 'timeout'],
@@ -161,30 +158,33 @@ begin
               {schema}.seconds_to_ms(whose, {schema}.shape_number(shape, 'timeout', false)) || ' ms']
     ) with ordinality as n (name, stored, given, place)
     where w.workflow_id = flow and n.stored <> n.given;
-    if difference is not null then
-        return difference;
-    end if;
-    for step in select * from {schema}.shape_steps(shape) s order by s.place loop
-        select f.step_slug into stored
-        from {schema}.flow_steps f where f.workflow_id = flow and f.step_index = step.place;
-        exit when stored is null;
-        if stored <> step.slug then
-            return format('step %s is ''%s'', not ''%s''', step.place, stored, step.slug);
-        end if;
-        difference := {schema}.flow_step_difference(
-            flow, step.place, step.step_type, step.deps, step.max_attempts,
-            {schema}.seconds_to_ms(whose, step.base_delay), {schema}.seconds_to_ms(whose, step.timeout),
-            {schema}.seconds_to_ms(whose, step.start_delay), step.required_input_pattern,
-            step.forbidden_input_pattern, step.when_unmet, step.when_exhausted);
-        if difference <> '' then
-            return format('step ''%s'': %s', stored, difference);
-        end if;
-    end loop;
-    select count(*) into given from {schema}.shape_steps(shape);
-    return (
-        select case when count(*) = given then '' else format('it has %s steps, not %s', count(*), given) end
-        from {schema}.flow_steps f where f.workflow_id = flow
-    );
+    return concat_ws('; ', differences, (
+        select string_agg(n.words, '; ' order by n.place)
+        from (
+            select s.place, case
+                when f.step_slug <> s.slug then format('step %s is ''%s'', not ''%s''', s.place, f.step_slug, s.slug)
+                else nullif({schema}.flow_step_difference(
+                    flow, s.place, s.step_type, s.deps, s.max_attempts,
+                    {schema}.seconds_to_ms(whose, s.base_delay), {schema}.seconds_to_ms(whose, s.timeout),
+                    {schema}.seconds_to_ms(whose, s.start_delay), s.required_input_pattern,
+                    s.forbidden_input_pattern, s.when_unmet, s.when_exhausted), '')
+                end as words, f.step_slug = s.slug as is_same, f.step_slug
+            from {schema}.shape_steps(shape) s
+            join {schema}.flow_steps f on f.workflow_id = flow and f.step_index = s.place
+        ) d
+        cross join lateral (
+            select d.place, case when d.is_same then format('step ''%s'': %s', d.step_slug, d.words)
+                                 else d.words end as words
+        ) n
+        where d.words is not null
+    ), (
+        select format('it has %s steps, not %s', c.stored, c.given)
+        from (
+            select (select count(*) from {schema}.flow_steps f where f.workflow_id = flow) as stored,
+                   (select count(*) from {schema}.shape_steps(shape)) as given
+        ) c
+        where c.stored <> c.given
+    ));
 end
 $$;
 comment on function {schema}.flow_difference is 'Internal: in words, what makes a shape another flow than the stored one.';
