@@ -30,8 +30,8 @@ select {schema}.complete_task(@run_id::bigint, @step::text, @task_index::integer
 -- name: fail_task(run_id, step, task_index, error, delivery)
 select {schema}.fail_task(@run_id::bigint, @step::text, @task_index::integer, @error::text, @delivery::integer)
 
--- name: claim_tasks(queue_ids, qty, lease_ms, worker_id, default_lease_ms, after_queue, floor_priority, floor_message, looked_at, swept_at)
-select * from {schema}.claim_tasks(@queue_ids::bigint[], @qty::integer, @lease_ms::bigint, @worker_id::bigint, @default_lease_ms::bigint, @after_queue::bigint, @floor_priority::integer, @floor_message::bigint, @looked_at::timestamptz, @swept_at::timestamptz)
+-- name: claim_tasks(queue_ids, qty, lease_ms, worker_id, default_lease_ms, after_queue, floor_priority, floor_message, looked_at, swept_at, steps)
+select * from {schema}.claim_tasks(@queue_ids::bigint[], @qty::integer, @lease_ms::bigint, @worker_id::bigint, @default_lease_ms::bigint, @after_queue::bigint, @floor_priority::integer, @floor_message::bigint, @looked_at::timestamptz, @swept_at::timestamptz, @steps::text[])
 
 -- name: complete_tasks(message_ids, deliveries, run_ids, steps, task_indexes, outputs, repeated, wake)
 select outcomes, awaited, ended, queues from {schema}.complete_tasks(@message_ids::bigint[], @deliveries::integer[], @run_ids::bigint[], @steps::text[], @task_indexes::integer[], @outputs::text[], @repeated::boolean, @wake::boolean)

@@ -65,6 +65,37 @@ from pawl_messages m
 where m.queue_id = @queue_id and m.state <> 'ready' and m.visible_at <= @now
 order by m.visible_at limit @max_messages;
 
+-- Of one step of a flow: see due_tasks, top_priority, ready_messages and next_due.
+-- name: due_lane_tasks(queue_id, lane, now, max_messages)
+select m.message_id, m.priority, m.strikes, m.run_id, m.step_index, m.task_index,
+       case when m.state = 'leased' then (
+           select t.attempts from pawl_tasks t
+           where t.run_id = m.run_id and t.step_index = m.step_index
+             and t.task_index = m.task_index
+       ) end,
+       case when m.state = 'leased' then (
+           select r.max_attempts from pawl_runs r where r.run_id = m.run_id
+       ) end,
+       m.state = 'leased', m.delivery, m.worker_id
+from pawl_messages m
+where m.queue_id = @queue_id and m.lane = @lane and m.state <> 'ready' and m.visible_at <= @now
+order by m.visible_at limit @max_messages;
+
+-- name: top_lane_priority(queue_id, lane)
+select priority from pawl_messages
+where queue_id = @queue_id and lane = @lane and state = 'ready'
+order by priority desc, message_id limit 1;
+
+-- name: ready_lane_messages(queue_id, lane, priority, max_messages)
+select message_id from pawl_messages
+where queue_id = @queue_id and lane = @lane and state = 'ready' and priority = @priority
+order by message_id limit @max_messages;
+
+-- name: next_lane_due(queue_id, lane, after_time)
+select visible_at from pawl_messages
+where queue_id = @queue_id and lane = @lane and state <> 'ready' and visible_at > @after_time
+order by visible_at limit 1;
+
 -- name: ready_messages(queue_id, priority, max_messages)
 select message_id from pawl_messages
 where queue_id = @queue_id and state = 'ready' and priority = @priority

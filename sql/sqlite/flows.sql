@@ -24,10 +24,20 @@ where q.name = @name;
 -- Steps are only ever added, so their number and the options tell whether a copy in memory is good.
 -- name: flow_head(workflow_id)
 select q.name, w.max_attempts, w.backoff_base_ms, w.task_timeout_ms, w.audit,
-       (select max(s.step_index) + 1 from pawl_flow_steps s where s.workflow_id = w.workflow_id)
+       (select max(s.step_index) + 1 from pawl_flow_steps s where s.workflow_id = w.workflow_id),
+       w.lanes
 from pawl_workflows w
 join pawl_queues q on q.queue_id = w.workflow_id
 where w.workflow_id = @workflow_id and w.is_flow = 1;
+
+-- From now on tasks of the flow can be claimed by their steps ...
+-- name: open_lanes(workflow_id)
+update pawl_workflows set lanes = 1 where workflow_id = @workflow_id and lanes = 0;
+
+-- ... and those that wait already, too.
+-- name: fill_lanes(workflow_id)
+update pawl_messages set lane = step_index
+where queue_id = @workflow_id and run_id is not null and lane is null;
 
 -- name: flow_steps(workflow_id)
 select step_slug, step_type, max_attempts, base_delay_ms, timeout_ms, start_delay_ms,

@@ -1,12 +1,12 @@
 -- Tasks: the work of a flow's step. Each stands in the flow's queue as a message, until it ends.
 
--- name: insert_task_message(queue_id, priority, state, visible_at, now, run_id, step_index, task_index, lease_ms)
+-- name: insert_task_message(queue_id, priority, state, visible_at, now, run_id, step_index, task_index, lease_ms, lane)
 insert into pawl_messages
     (queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index, task_index,
-     lease_ms)
+     lease_ms, lane)
 values
     (@queue_id, @priority, @state, @visible_at, @now, 'null', @run_id, @step_index, @task_index,
-     @lease_ms);
+     @lease_ms, @lane);
 
 -- name: insert_task(run_id, step_index, task_index, message_id, now, input)
 insert into pawl_tasks

@@ -49,6 +49,11 @@ bool wakes_others(const Write& write) {
            write.kind == WriteKind::hand_back;
 }
 
+// Claims of some steps have an index of their own, and no position in the flow's queue.
+bool is_streaming(const store::ClaimRequest& request) {
+    return request.scan == store::Scan::streaming && request.steps.empty();
+}
+
 bool publishes(const Write& write) {
     return write.publish != nullptr;
 }
@@ -80,11 +85,18 @@ store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
     params.optional(last.looked_at, &Params::time).optional(last.swept_at, &Params::time);
 
     if (request.work == store::Work::runs) params.int8(store::claim_step_bytes);
+    if (request.work == store::Work::tasks) {
+        if (request.steps.empty()) {
+            params.null();
+        } else {
+            params.text_array(std::span(request.steps));
+        }
+    }
 
     // A claim whose answer is lost may be asked for again: see leases_of().
     auto [claim, looked] =
         read_claim(worker_call(claim_statement(request.work), params, Access::read), request);
-    if (request.scan == store::Scan::streaming) {
+    if (is_streaming(request)) {
         if (looked) {
             if (!last.swept_at || claim.now - *last.swept_at >= 10s) last.swept_at = claim.now;
             // Where due rows were left, the next look goes on there.
@@ -108,7 +120,7 @@ std::vector<Lease> PostgresStore::leases_of(WorkerId worker, std::span<const Que
 }
 
 PostgresStore::ClaimPosition PostgresStore::position(const store::ClaimRequest& request) {
-    if (request.scan == store::Scan::exact) return {};
+    if (!is_streaming(request)) return {};
     const std::lock_guard lock(positions_mutex_);
     return positions_[request.queues];
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
 #include "base/deadline.h"
@@ -23,8 +24,12 @@ void set_times(Executing& call, std::chrono::steady_clock::time_point asked_at) 
 
 }  // namespace
 
-bool Claimer::Source::takes(const HandlerSpec& spec) const {
-    return (work == store::Work::tasks) == (spec.flow != nullptr) && batch_size == spec.batch_size;
+bool Claimer::takes(const Source& source, const HandlerSpec& spec) const {
+    const auto is_its_own = [&](const Source& other) { return other.only == &spec; };
+    if (source.only != nullptr || std::ranges::any_of(sources_, is_its_own))
+        return source.only == &spec;
+    return (source.work == store::Work::tasks) == (spec.flow != nullptr) &&
+           source.batch_size == spec.batch_size;
 }
 
 Claimer::Claimer(
@@ -63,11 +68,36 @@ Claimer::Claimer(
     for (const int size : batch_sizes)
         add_source(runs && size == 1 ? store::Work::runs : store::Work::messages, size);
     if (tasks) add_source(store::Work::tasks, 1);
+    for (const HandlerSpec& spec : options.handlers) {
+        if (spec.flow) add_partial_source(spec);
+    }
 }
 
-void Claimer::add_source(store::Work work, int batch_size) {
+Claimer::Source& Claimer::add_source(store::Work work, int batch_size) {
     sources_.push_back({work, batch_size, store::ClaimStream(backend_, worker_, options_.lease)});
     sources_.back().stream.set_work(work);
+    return sources_.back();
+}
+
+void Claimer::add_partial_source(const HandlerSpec& spec) {
+    const auto shape = backend_.flow_shape(spec.queue);
+    if (!shape) return;
+    const auto& handlers = spec.flow->entries();
+    std::vector<std::string> handled;
+    std::vector<std::string> others;
+    for (const FlowStep& step : shape->steps)
+        (handlers.contains(step.slug) ? handled : others).push_back(step.slug);
+    if (others.empty()) return;
+    backend_.log().info(fmt::format(
+        "worker '{}' has no handlers for these steps of flow '{}', and leaves their tasks to other "
+        "workers: {}",
+        options_.name,
+        spec.queue,
+        fmt::join(others, ", ")
+    ));
+    Source& source = add_source(store::Work::tasks, 1);
+    source.only = &spec;
+    source.stream.set_steps(std::move(handled));
 }
 
 Claimer::~Claimer() {
@@ -147,7 +177,7 @@ void Claimer::refresh_queues() {
         std::vector<QueueId> queues;
         for (const QueueId id : ids) {
             const auto spec = specs_.find(id);
-            if (spec != specs_.end() && source.takes(*spec->second)) queues.push_back(id);
+            if (spec != specs_.end() && takes(source, *spec->second)) queues.push_back(id);
         }
         queues_.insert(queues_.end(), queues.begin(), queues.end());
         source.stream.set_queues(std::move(queues));

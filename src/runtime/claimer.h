@@ -56,12 +56,12 @@ private:
     using Specs = std::unordered_map<QueueId, const HandlerSpec*>;
 
     // What is claimed in one way: a worker's queues and workflows, those with batches of one
-    // size, or its flows.
+    // size, its flows, or a flow of which it handles only some steps.
     struct Source {
         store::Work work;
         int batch_size;
         store::ClaimStream stream;
-        [[nodiscard]] bool takes(const HandlerSpec& spec) const;
+        const HandlerSpec* only = nullptr;
     };
     struct Taken {
         int messages = 0;
@@ -79,7 +79,10 @@ private:
     int claim_once(store::Scan scan, const std::stop_token& stop);
     // True if the claim has brought something that was ready when the round began.
     [[nodiscard]] bool note_in_round(const store::Claim& claim);
-    void add_source(store::Work work, int batch_size);
+    Source& add_source(store::Work work, int batch_size);
+    // A source of its own if the worker has no handlers for some steps of the flow.
+    void add_partial_source(const HandlerSpec& spec);
+    [[nodiscard]] bool takes(const Source& source, const HandlerSpec& spec) const;
     void refresh_queues();
     void refresh_workflows(const Specs& specs);
     [[nodiscard]] bool fits(QueueId queue, const HandlerSpec& spec) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generated/sqlite_sql.h"
+#include "sqlite/flow_plans.h"
 #include "sqlite/run_state.h"
 
 namespace pawl::sqlite {
@@ -55,6 +56,23 @@ std::vector<QueueId> scan_wide(
     return found;
 }
 
+// The first claim by steps gives the flow lanes, and those that wait already their place in them.
+void split_into_lanes(Session& session, const std::vector<std::string>& steps, ClaimScope& scope) {
+    std::vector<ScopedQueue> lanes;
+    for (const ScopedQueue& flow : scope.queues) {
+        if (session.execute(sql::open_lanes, flow.id) > 0)
+            session.execute(sql::fill_lanes, flow.id);
+        const auto plan = read_flow_plan(session, flow.id);
+        for (const std::string& step : steps) {
+            const auto index = plan->index_of(step);
+            if (!index) continue;
+            lanes.push_back(flow);
+            lanes.back().lane = *index;
+        }
+    }
+    scope.queues = std::move(lanes);
+}
+
 }  // namespace
 
 ClaimScope find_claim_scope(
@@ -80,6 +98,7 @@ ClaimScope find_claim_scope(
             {id, request.lease.value_or(own), rows.number(1), of_workflow, of_flow, audit}
         );
     }
+    if (!request.steps.empty()) split_into_lanes(session, request.steps, scope);
     // Another queue goes first the next time.
     if (request.queues.size() <= widest)
         scope.after = scope.queues.empty() ? QueueId() : scope.queues.front().id;

@@ -1,6 +1,7 @@
 // Which queues a claim looks at.
 #pragma once
 
+#include <optional>
 #include <pawl/workflow.h>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct ScopedQueue {
     bool of_workflow = false;  // of a code-first one
     bool of_flow = false;
     AuditLevel audit = AuditLevel::off;
+    std::optional<int> lane = {};  // only the tasks of this step
 };
 
 struct ClaimScope {
@@ -24,6 +26,7 @@ struct ClaimScope {
     bool more = false;                // queues were left out
 };
 
+// With `steps` there is one entry for each of them.
 // Only what carries the work asked for: flows' queues are claimed by themselves.
 // A narrow set is taken as it is; of a wide one only queues that have rows, found by skipping
 // through the indexes.

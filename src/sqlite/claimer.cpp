@@ -42,7 +42,7 @@ store::Claim Claimer::claim() {
     if (suspect_) {
         take(*suspect_);
         remaining_ = 0;
-    } else if (scope_.queues.size() == 1 && due_.empty()) {
+    } else if (scope_.queues.size() == 1 && due_.empty() && !scope_.queues.front().lane) {
         claim_usual();
     } else {
         claim_rounds();
@@ -100,7 +100,9 @@ std::optional<std::string> Claimer::no_hope(
 
 void Claimer::collect_due_tasks(const ScopedQueue& queue) {
     const FlowPlan& plan = write_.flows.get(session_, queue.id);
-    Rows rows = session_.query(sql::due_tasks, queue.id, now_, remaining_);
+    Rows rows = queue.lane
+                    ? session_.query(sql::due_lane_tasks, queue.id, *queue.lane, now_, remaining_)
+                    : session_.query(sql::due_tasks, queue.id, now_, remaining_);
     while (rows.next()) {
         Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, false};
         if (rows.flag(8)) candidate.lost = LostLease{rows.number(9), rows.id<WorkerId>(10)};
@@ -162,8 +164,8 @@ void Claimer::claim_usual() {
 void Claimer::claim_rounds() {
     while (remaining_ > 0) {
         const Level level = top_level();
-        if (due_.empty()) {
-            if (level.queues.empty()) return;
+        if (due_.empty() && level.queues.empty()) return;
+        if (due_.empty() && !level.queues.front()->lane) {
             claim_level(level);
             continue;
         }
@@ -176,7 +178,8 @@ void Claimer::claim_rounds() {
 Claimer::Level Claimer::top_level() {
     Level level;
     for (const ScopedQueue& queue : scope_.queues) {
-        Rows rows = session_.query(sql::top_priority, queue.id);
+        Rows rows = queue.lane ? session_.query(sql::top_lane_priority, queue.id, *queue.lane)
+                               : session_.query(sql::top_priority, queue.id);
         if (!rows.next()) continue;
         const int priority = rows.number(0);
         if (!level.queues.empty() && priority < level.priority) continue;
@@ -218,7 +221,12 @@ std::vector<Claimer::Candidate> Claimer::merge_due(const Level& level) {
     const auto count = static_cast<int>(level.queues.size());
     for (const ScopedQueue* queue : level.queues) {
         const int share = (remaining_ + count - 1) / count;
-        Rows rows = session_.query(sql::ready_messages, queue->id, level.priority, share);
+        Rows rows =
+            queue->lane
+                ? session_.query(
+                      sql::ready_lane_messages, queue->id, *queue->lane, level.priority, share
+                  )
+                : session_.query(sql::ready_messages, queue->id, level.priority, share);
         while (rows.next()) picked.push_back({rows.id<MessageId>(0), level.priority, queue, false});
     }
 
@@ -341,7 +349,8 @@ std::optional<Timestamp> find_next_due(
 ) {
     std::optional<Timestamp> earliest;
     for (const ScopedQueue& queue : queues) {
-        Rows rows = session.query(sql::next_due, queue.id, after);
+        Rows rows = queue.lane ? session.query(sql::next_lane_due, queue.id, *queue.lane, after)
+                               : session.query(sql::next_due, queue.id, after);
         if (rows.next() && (!earliest || rows.time(0) < *earliest)) earliest = rows.time(0);
     }
     return earliest;

@@ -244,6 +244,8 @@ void FlowEngine::start_map(int step) {
 void FlowEngine::make_task(int step, int task, std::optional<std::string_view> input) {
     const Timestamp at = (is_root(step) ? root_at_ : now_) + plan_.step(step).options.start_delay;
     std::optional<std::int64_t> lease_ms;
+    std::optional<int> lane;
+    if (plan_.lanes) lane = step;
     if (const auto timeout = plan_.timeout(step)) lease_ms = (*timeout + model::task_grace).count();
     session_.execute(
         sql::insert_task_message,
@@ -255,7 +257,8 @@ void FlowEngine::make_task(int step, int task, std::optional<std::string_view> i
         run_.id,
         step,
         task,
-        lease_ms
+        lease_ms,
+        lane
     );
     session_.execute(sql::insert_task, run_.id, step, task, session_.last_id(), now_, input);
     scope_.wakeups.add(run_.workflow);

@@ -22,6 +22,7 @@ std::size_t read_head(const Rows& rows, FlowPlan& plan) {
     plan.shape.options.base_delay = Duration(rows.integer(2));
     plan.shape.options.timeout = Duration(rows.integer(3));  // null is 0: none
     plan.audit = to_audit_level(rows.text(4));
+    plan.lanes = rows.flag(6);
     return static_cast<std::size_t>(rows.integer(5));
 }
 

@@ -17,6 +17,7 @@ struct FlowPlan {
     QueueId workflow;
     FlowShape shape;
     AuditLevel audit = AuditLevel::exceptions;
+    bool lanes = false;                        // its tasks can be claimed by their steps
     std::vector<std::vector<int>> deps;        // by step_index, ascending
     std::vector<std::vector<int>> dependents;  // the other way
     std::unordered_map<std::string, int> indexes;

@@ -33,6 +33,9 @@ struct ClaimRequest {
     QueueId after;                  // fairness: the queue after which to start looking
     Scan scan = Scan::exact;
     Work work = Work::messages;
+    // With Work::tasks and a single flow: only tasks of these steps, in a bounded time however many
+    // tasks of other steps are there. Empty: all.
+    std::vector<std::string> steps = {};
 };
 
 // A step as a replay needs it.

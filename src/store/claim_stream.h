@@ -17,6 +17,7 @@ public:
     void set_queues(std::vector<QueueId> queues);
     void set_work(Work work) { request_.work = work; }
     void set_worker(WorkerId worker) { request_.worker = worker; }
+    void set_steps(std::vector<std::string> steps) { request_.steps = std::move(steps); }
     [[nodiscard]] const std::vector<QueueId>& queues() const { return all_; }
     // Claim::more: claim again before waiting. Not set: every queue has been looked at since the
     // last message came, and Claim::next_due speaks for all of them.

@@ -21,11 +21,13 @@ TEST_P(FlowWorkerChecksTest, an_unknown_flow_is_refused) {
     EXPECT_TRUE(contains(error.what(), "flow 'flow' does not exist"));
 }
 
-TEST_P(FlowWorkerChecksTest, a_step_without_a_handler_is_refused) {
+TEST_P(FlowWorkerChecksTest, a_flow_without_any_handler_is_refused) {
     flow("flow").step("a").step("b").create(store());
-    const Error error = refusal(worker("w").flow("flow", FlowHandlers().on("a", nothing)));
+    const Error error = refusal(worker("w").flow("flow", FlowHandlers()));
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_TRUE(contains(error.what(), "worker 'w': step 'b' of flow 'flow' has no handler"));
+    EXPECT_TRUE(
+        contains(error.what(), "worker 'w': no step of flow 'flow' has a handler: call on()")
+    );
 }
 
 TEST_P(FlowWorkerChecksTest, a_handler_for_no_step_is_refused) {

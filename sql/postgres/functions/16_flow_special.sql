@@ -66,10 +66,12 @@ as $$
 declare
     n        record;
     cascaded bigint[];
+    in_lane  boolean := current_setting('transaction_isolation') <> 'read committed';  -- see 19_flow_lanes.sql
 begin
     -- What becomes of each: start, empty, skip, skip-cascade, or fail with an error.
     select array_agg(b.slug) as slugs, array_agg(b.source) as sources, array_agg(b.tasks) as tasks,
            array_agg(b.is_map) as maps, array_agg(b.delay_ms) as delays, array_agg(b.lease_ms) as leases,
+           array_agg(b.in_lane) as in_lanes,
            array_agg(
                case when b.verdict = 'unmet' then b.when_unmet
                     when b.verdict <> 'met' or b.tasks is null then 'fail'
@@ -100,6 +102,7 @@ begin
             select u.place, f.step_slug as slug, f.step_type = 'map' as is_map, f.when_unmet,
                    f.start_delay_ms as delay_ms, f.deps[1] as dep,
                    {schema}.task_lease_ms(f.timeout_ms, f.task_timeout_ms) as lease_ms,
+                   f.lanes <> 'off' or in_lane as in_lane,
                    case when f.required is null and f.forbidden is null then 'met'
                         else {schema}.condition_verdict(
                             case when cardinality(f.deps) = 0 then r.input
@@ -114,7 +117,7 @@ begin
             cross join lateral (
                 select f.step_slug, f.step_type, f.when_unmet, f.start_delay_ms, f.timeout_ms,
                        f.required_input_pattern as required, f.forbidden_input_pattern as forbidden,
-                       w.task_timeout_ms, {schema}.dep_slugs(f.workflow_id, f.step_index) as deps
+                       w.task_timeout_ms, w.lanes, {schema}.dep_slugs(f.workflow_id, f.step_index) as deps
                 from {schema}.flow_steps f join {schema}.workflows w using (workflow_id)
                 where f.workflow_id = u.workflow_id and f.step_index = u.step_index
                 offset 0
@@ -143,10 +146,11 @@ begin
     if started then
         with elements as materialized (
             select u.run_id, u.workflow_id, u.priority, u.step_index, u.place, e.task_index, e.element,
-                   coalesce(u.visible, flow_start_special.at) + {schema}.ms(u.delay_ms) as start, u.lease_ms
-            from unnest(runs, workflows, run_priorities, indexes, n.sources, n.maps, n.delays, n.leases, n.fates,
-                        visible) with ordinality
-                as u (run_id, workflow_id, priority, step_index, source, is_map, delay_ms, lease_ms, fate,
+                   coalesce(u.visible, flow_start_special.at) + {schema}.ms(u.delay_ms) as start, u.lease_ms,
+                   u.in_lane
+            from unnest(runs, workflows, run_priorities, indexes, n.sources, n.maps, n.delays, n.leases, n.in_lanes,
+                        n.fates, visible) with ordinality
+                as u (run_id, workflow_id, priority, step_index, source, is_map, delay_ms, lease_ms, in_lane, fate,
                       visible, place)
             cross join lateral (
                 select (e.place - 1)::integer as task_index, e.value::text as element
@@ -162,11 +166,12 @@ begin
         made as (
             insert into {schema}.messages
                 (message_id, queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index,
-                 task_index, lease_ms)
+                 task_index, lease_ms, lane)
             select e.message_id, e.workflow_id, e.priority,
                    case when e.start > flow_start_special.at then 'waiting' else 'ready' end,
                    greatest(e.start, flow_start_special.at), flow_start_special.at, 'null', e.run_id,
-                   e.step_index, e.task_index, e.lease_ms
+                   e.step_index, e.task_index, e.lease_ms,
+                   case when e.in_lane then e.step_index end
             from numbered e
         )
         insert into {schema}.tasks

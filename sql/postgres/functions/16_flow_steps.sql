@@ -35,6 +35,7 @@ as $$
 declare
     ready   record;
     special record;
+    in_lane boolean := current_setting('transaction_isolation') <> 'read committed';  -- see 19_flow_lanes.sql
 begin
     started := false;
     while cardinality(run_ids) > 0 loop
@@ -57,13 +58,13 @@ begin
                 initial_tasks = case when d.plain and s.remaining_deps = d.done then 1 end,
                 remaining_tasks = case when d.plain and s.remaining_deps = d.done then 1 end
             from (
-                select due.*, f.step_slug, f.plain, f.start_delay_ms, f.lease_ms
+                select due.*, f.step_slug, f.plain, f.start_delay_ms, f.lease_ms, f.lanes
                 from due
                 cross join lateral (
                     select f.step_slug, f.start_delay_ms,
                            {schema}.is_plain_step(f.step_type, f.required_input_pattern,
                                                   f.forbidden_input_pattern) as plain,
-                           {schema}.task_lease_ms(f.timeout_ms, w.task_timeout_ms) as lease_ms
+                           {schema}.task_lease_ms(f.timeout_ms, w.task_timeout_ms) as lease_ms, w.lanes
                     from {schema}.flow_steps f join {schema}.workflows w using (workflow_id)
                     where f.workflow_id = due.workflow_id and f.step_index = due.step_index
                     offset 0
@@ -71,15 +72,15 @@ begin
             ) d
             where s.run_id = any(array[d.run_id]) and s.step_id = d.step_slug and s.status = 'PENDING'
             returning s.run_id, d.workflow_id, d.priority, d.step_index, d.plain, s.remaining_deps,
-                      d.start_delay_ms, d.lease_ms
+                      d.start_delay_ms, d.lease_ms, d.lanes
         ),
         made as (
             insert into {schema}.messages
                 (queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index, task_index,
-                 lease_ms)
+                 lease_ms, lane)
             select c.workflow_id, c.priority, case when c.start_delay_ms > 0 then 'waiting' else 'ready' end,
                    flow_go_on.at + {schema}.ms(c.start_delay_ms), flow_go_on.at, 'null', c.run_id,
-                   c.step_index, 0, c.lease_ms
+                   c.step_index, 0, c.lease_ms, case when c.lanes <> 'off' or in_lane then c.step_index end
             from counted c where c.remaining_deps = 0 and c.plain
             order by c.run_id, c.step_index
             returning message_id, run_id, step_index

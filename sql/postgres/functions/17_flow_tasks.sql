@@ -16,10 +16,11 @@ declare
     ready   record;
     special record;
     empty   bigint[];  -- runs without steps end with their start
+    in_lane boolean := current_setting('transaction_isolation') <> 'read committed';  -- see 19_flow_lanes.sql
 begin
     with new_steps as materialized (
         select u.run_id, u.workflow_id, u.visible, r.priority, f.step_slug, f.step_index, f.deps_count,
-               f.deps_count = 0 and f.plain as starts, f.start_delay_ms, f.lease_ms
+               f.deps_count = 0 and f.plain as starts, f.start_delay_ms, f.lease_ms, f.lanes
         from unnest(flow_start_runs.run_ids, flow_start_runs.workflow_ids, flow_start_runs.visible)
             with ordinality as u (run_id, workflow_id, visible, place)
         cross join lateral (
@@ -29,7 +30,7 @@ begin
             select f.step_slug, f.step_index, f.deps_count, f.start_delay_ms,
                    {schema}.is_plain_step(f.step_type, f.required_input_pattern,
                                           f.forbidden_input_pattern) as plain,
-                   {schema}.task_lease_ms(f.timeout_ms, w.task_timeout_ms) as lease_ms
+                   {schema}.task_lease_ms(f.timeout_ms, w.task_timeout_ms) as lease_ms, w.lanes
             from {schema}.workflows w join {schema}.flow_steps f using (workflow_id)
             where w.workflow_id = u.workflow_id
             order by f.step_index
@@ -49,10 +50,10 @@ begin
     made as (
         insert into {schema}.messages
             (queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index, task_index,
-             lease_ms)
+             lease_ms, lane)
         select n.workflow_id, n.priority, case when t.start > flow_start_runs.at then 'waiting' else 'ready' end,
                greatest(t.start, flow_start_runs.at), flow_start_runs.at, 'null', n.run_id, n.step_index, 0,
-               n.lease_ms
+               n.lease_ms, case when n.lanes <> 'off' or in_lane then n.step_index end
         from new_steps n
         cross join lateral (
             select coalesce(n.visible, flow_start_runs.at) + {schema}.ms(n.start_delay_ms) as start
@@ -255,6 +256,9 @@ comment on function {schema}.bury_tasks is 'Internal: fails the tasks among mess
 -- lease is the task's timeout + 2 s, and if it ends an attempt is used. The payload is the task's
 -- input: {"run": <the run's input>, "<dependency>": <its output>, ...}, or the element of a map's task.
 -- As in claim(), the last row has no message_id.
+-- `steps`: only tasks of these, of a single flow; their lease and worker as of a poll if poller_id is given.
+drop function if exists {schema}.claim_tasks(  -- it has new parameters
+    bigint[], integer, bigint, bigint, bigint, bigint, integer, bigint, timestamptz, timestamptz);
 create or replace function {schema}.claim_tasks(
     queue_ids        bigint[],
     qty              integer,
@@ -265,7 +269,9 @@ create or replace function {schema}.claim_tasks(
     floor_priority   integer default null,
     floor_message    bigint default null,
     looked_at        timestamptz default null,
-    swept_at         timestamptz default null
+    swept_at         timestamptz default null,
+    steps            text[] default null,
+    poller_id        bigint default null
 ) returns table (
     message_id bigint, queue_id bigint, priority integer, delivery integer, strikes integer,
     attempts integer, enqueued_at timestamptz, visible_at timestamptz, last_error text, payload text,
@@ -281,22 +287,42 @@ as $$
 declare
     c         record;
     exhausted boolean := false;
+    executor  bigint := coalesce(claim_tasks.worker_id, claim_tasks.poller_id);
 begin
     -- Gathered first: tasks are to be seen as they are behind the claim's locks.
-    select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
-           array_agg(m.priority) as priorities, array_agg(m.delivery) as deliveries,
-           array_agg(m.strikes) as strikes, array_agg(m.attempts) as attempts,
-           array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
-           array_agg(m.last_error) as errors,
-           max(m.now_at) as at, max(m.next_due) as due, bool_or(m.looked) as looked,
-           max(m.last_queue) as last_queue, bool_or(m.more) as more, max(m.strikes) as most_strikes,
-           (array_agg(m.payload) filter (where m.message_id is null))[1]::text as notes
-    into c
-    from {schema}.claim(
-        claim_tasks.queue_ids, claim_tasks.qty, claim_tasks.lease_ms, claim_tasks.worker_id,
-        claim_tasks.default_lease_ms, claim_tasks.after_queue, claim_tasks.floor_priority,
-        claim_tasks.floor_message, claim_tasks.looked_at, claim_tasks.swept_at
-    ) m;
+    if claim_tasks.steps is not null then
+        perform {schema}.open_lanes(claim_tasks.queue_ids[1]);
+        select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
+               array_agg(m.priority) as priorities, array_agg(m.delivery) as deliveries,
+               array_agg(m.strikes) as strikes, array_agg(m.attempts) as attempts,
+               array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
+               array_agg(m.last_error) as errors,
+               max(m.now_at) as at, max(m.next_due) as due, true as looked,
+               claim_tasks.queue_ids[1] as last_queue, bool_or(m.more) as more, max(m.strikes) as most_strikes,
+               null::text as notes
+        into c
+        from {schema}.claim_lanes(
+            claim_tasks.queue_ids[1], array(
+                select f.step_index from {schema}.flow_steps f
+                where f.workflow_id = claim_tasks.queue_ids[1] and f.step_slug = any(claim_tasks.steps)
+            ), claim_tasks.qty, claim_tasks.lease_ms, claim_tasks.worker_id, claim_tasks.default_lease_ms
+        ) m;
+    else
+        select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
+               array_agg(m.priority) as priorities, array_agg(m.delivery) as deliveries,
+               array_agg(m.strikes) as strikes, array_agg(m.attempts) as attempts,
+               array_agg(m.enqueued_at) as enqueued, array_agg(m.visible_at) as visible,
+               array_agg(m.last_error) as errors,
+               max(m.now_at) as at, max(m.next_due) as due, bool_or(m.looked) as looked,
+               max(m.last_queue) as last_queue, bool_or(m.more) as more, max(m.strikes) as most_strikes,
+               (array_agg(m.payload) filter (where m.message_id is null))[1]::text as notes
+        into c
+        from {schema}.claim(
+            claim_tasks.queue_ids, claim_tasks.qty, claim_tasks.lease_ms, claim_tasks.worker_id,
+            claim_tasks.default_lease_ms, claim_tasks.after_queue, claim_tasks.floor_priority,
+            claim_tasks.floor_message, claim_tasks.looked_at, claim_tasks.swept_at
+        ) m;
+    end if;
     if c.most_strikes > 1 then
         exhausted := {schema}.fail_exhausted(c.ids, c.at);
     end if;
@@ -305,7 +331,7 @@ begin
     with started as (
         update {schema}.tasks t
         set status = 'RUNNING', attempts = t.attempts + 1, delivery = n.delivery,
-            worker_id = claim_tasks.worker_id, started_at = c.at
+            worker_id = executor, started_at = c.at
         from (
             select u.*, m.run_id, m.step_index, m.task_index
             from unnest(c.ids, c.queues, c.priorities, c.deliveries, c.strikes, c.attempts, c.enqueued,
@@ -357,7 +383,7 @@ begin
     if {schema}.keeps_all_events() then
         perform {schema}.add_task_starts(c.ids, c.at);
     end if;
-    perform {schema}.begin_runs(c.ids, claim_tasks.worker_id, c.at);
+    perform {schema}.begin_runs(c.ids, executor, c.at);
     return query select null::bigint, null::bigint, null::integer, null::integer, null::integer,
         null::integer, null::timestamptz, null::timestamptz, null::text, c.notes,
         c.at, c.due, c.looked, c.last_queue, c.more or exhausted,

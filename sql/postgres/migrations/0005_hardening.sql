@@ -16,3 +16,14 @@ where d.workflow_id = f.workflow_id and d.dep_index = f.step_index;
 -- A task that a worker holds uses no attempt when the worker crashes: strikes decide, as for runs.
 update {schema}.queues q set max_strikes = 5
 from {schema}.workflows w where w.workflow_id = q.queue_id and w.is_flow and q.max_strikes = 1000;
+
+-- Lanes: the tasks of one step in their flow's queue, for workers that take only some steps. A flow has them from the
+-- first such claim on (see 19_flow_lanes.sql); for the others both indexes are empty and cost nothing.
+alter table {schema}.workflows
+    add column lanes text not null default 'off' check (lanes in ('off', 'opening', 'open')),
+    add column lanes_snapshot pg_snapshot;
+alter table {schema}.messages add column lane integer;
+create index messages_lane_ready on {schema}.messages (queue_id, lane, (-priority), message_id)
+    where state = 'ready' and lane is not null;
+create index messages_lane_due on {schema}.messages (queue_id, lane, visible_at)
+    where state <> 'ready' and lane is not null;

@@ -9,3 +9,13 @@ drop index pawl_outbox_parked;
 -- A task that a worker holds uses no attempt when the worker crashes: strikes decide, as for runs.
 update pawl_queues set max_strikes = 5
 where max_strikes = 1000 and queue_id in (select workflow_id from pawl_workflows where is_flow = 1);
+
+-- Lanes: the tasks of one step in their flow's queue, for workers that take only some steps. A flow has them from the
+-- first such claim on; for the others both indexes are empty. With one writer at a time there is no state in between,
+-- as PostgreSQL has one.
+alter table pawl_workflows add column lanes integer not null default 0 check (lanes in (0, 1));
+alter table pawl_messages add column lane integer;
+create index pawl_messages_lane_ready on pawl_messages (queue_id, lane, priority desc, message_id)
+    where state = 'ready' and lane is not null;
+create index pawl_messages_lane_due on pawl_messages (queue_id, lane, visible_at)
+    where state <> 'ready' and lane is not null;
