@@ -56,13 +56,11 @@ std::vector<QueueId> scan_wide(
     return found;
 }
 
-// The first claim by steps gives the flow lanes, and those that wait already their place in them.
 void split_into_lanes(Session& session, const std::vector<std::string>& steps, ClaimScope& scope) {
     std::vector<ScopedQueue> lanes;
     for (const ScopedQueue& flow : scope.queues) {
-        if (session.execute(sql::open_lanes, flow.id) > 0)
-            session.execute(sql::fill_lanes, flow.id);
         const auto plan = read_flow_plan(session, flow.id);
+        if (!plan->lanes) scope.needs_lanes = true;
         for (const std::string& step : steps) {
             const auto index = plan->index_of(step);
             if (!index) continue;
@@ -103,6 +101,12 @@ ClaimScope find_claim_scope(
     if (request.queues.size() <= widest)
         scope.after = scope.queues.empty() ? QueueId() : scope.queues.front().id;
     return scope;
+}
+
+void open_lanes(Session& session, const std::vector<QueueId>& flows) {
+    for (const QueueId flow : flows) {
+        if (session.execute(sql::open_lanes, flow) > 0) session.execute(sql::fill_lanes, flow);
+    }
 }
 
 }  // namespace pawl::sqlite

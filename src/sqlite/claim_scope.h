@@ -24,6 +24,7 @@ struct ClaimScope {
     std::vector<ScopedQueue> queues;  // not paused; starting after the request's `after`
     QueueId after;                    // for the next request
     bool more = false;                // queues were left out
+    bool needs_lanes = false;         // steps are asked for, and their flow has no lanes yet
 };
 
 // With `steps` there is one entry for each of them.
@@ -33,5 +34,8 @@ struct ClaimScope {
 [[nodiscard]] ClaimScope find_claim_scope(
     Session& session, const store::ClaimRequest& request, Duration default_lease
 );
+
+// Lets tasks of these flows be claimed by their steps from now on; those that wait already, too.
+void open_lanes(Session& session, const std::vector<QueueId>& flows);
 
 }  // namespace pawl::sqlite

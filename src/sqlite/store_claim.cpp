@@ -7,7 +7,14 @@ namespace pawl::sqlite {
 namespace {
 
 bool has_work(Session& session, const ClaimScope& scope, Timestamp now) {
+    if (scope.needs_lanes) return true;
     for (const ScopedQueue& queue : scope.queues) {
+        if (queue.lane) {
+            if (session.query(sql::top_lane_priority, queue.id, *queue.lane).next()) return true;
+            if (session.query(sql::due_lane_tasks, queue.id, *queue.lane, now, 1).next())
+                return true;
+            continue;
+        }
         if (session.query(sql::top_priority, queue.id).next()) return true;
         if (session.query(sql::due_messages, queue.id, now, 1).next()) return true;
     }
@@ -38,6 +45,7 @@ store::Claim SqliteStore::claim(const store::ClaimRequest& request) {
         if (auto empty = look(request)) return std::move(*empty);
     }
     auto claim = change([&](WriteScope& scope) {
+        if (!request.steps.empty()) open_lanes(scope.session, request.queues);
         return Claimer(scope, request, find_claim_scope(scope.session, request, options().lease))
             .claim();
     });

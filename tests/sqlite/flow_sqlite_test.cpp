@@ -102,6 +102,18 @@ TEST_P(FlowSqliteTest, plans_do_not_scan) {
         expect_no_scan(*statement);
 }
 
+// However many tasks of other steps wait.
+TEST_P(FlowSqliteTest, a_claim_of_steps_reads_the_index_of_their_lanes) {
+    for (const auto* statement :
+         {&sql::due_lane_tasks,
+          &sql::top_lane_priority,
+          &sql::ready_lane_messages,
+          &sql::next_lane_due}) {
+        expect_no_scan(*statement);
+        EXPECT_TRUE(contains(plan(*statement), "pawl_messages_lane_")) << statement->name;
+    }
+}
+
 // One transaction each: a recursive engine would run out of stack.
 TEST_P(FlowSqliteTest, a_chain_of_empty_maps_may_have_any_length) {
     Flow chain("flow");

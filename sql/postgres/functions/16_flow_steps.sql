@@ -152,7 +152,8 @@ begin
             select c.run_id, 'run_succeeded', '{}', 0, flow_go_on.at
             from counted c
             cross join lateral (
-                select from {schema}.workflows w where w.workflow_id = c.workflow_id and w.audit = 'all' offset 0
+                select from {schema}.workflows w
+                where w.workflow_id = c.workflow_id and (w.audit = 'all' or {schema}.is_followed(c.run_id)) offset 0
             ) w
             where c.remaining_steps = 0
         )

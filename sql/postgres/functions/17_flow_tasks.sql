@@ -299,7 +299,7 @@ begin
                array_agg(m.last_error) as errors,
                max(m.now_at) as at, max(m.next_due) as due, true as looked,
                claim_tasks.queue_ids[1] as last_queue, bool_or(m.more) as more, max(m.strikes) as most_strikes,
-               null::text as notes
+               max(m.notes) as notes
         into c
         from {schema}.claim_lanes(
             claim_tasks.queue_ids[1], array(

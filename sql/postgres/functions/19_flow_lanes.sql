@@ -61,7 +61,7 @@ create or replace function {schema}.claim_lanes(
 ) returns table (
     message_id bigint, queue_id bigint, priority integer, delivery integer, strikes integer,
     attempts integer, enqueued_at timestamptz, visible_at timestamptz, last_error text,
-    now_at timestamptz, next_due timestamptz, more boolean
+    now_at timestamptz, next_due timestamptz, more boolean, notes text
 )
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -75,6 +75,8 @@ declare
     picked tid[];
     got    integer := 0;
     since  timestamptz;
+    buried boolean := false;
+    told   text;  -- as the last row of claim() has it
 begin
     select q.lease_ms, q.max_strikes into queue from {schema}.queues q where q.queue_id = flow and not q.paused;
     if found then
@@ -101,6 +103,12 @@ begin
         ) d;
         if due.poison is not null then
             perform {schema}.bury_locked(due.poison, due.reasons);
+            buried := true;
+        end if;
+        if coalesce(due.lost, due.poison) is not null then
+            told := json_build_object(
+                'lost', due.lost, 'workers', due.lost_workers, 'poison', due.poison,
+                'queues', array_fill(flow, array[coalesce(cardinality(due.poison), 0)]), 'reasons', due.reasons);
         end if;
         -- A suspect comes alone, as in claim().
         picked := case when due.suspect is not null then array[due.suspect] else array(
@@ -129,7 +137,7 @@ begin
             worker_id = claim_lanes.worker_id
         where m.ctid = any(picked)
         returning m.message_id, m.queue_id, m.priority, m.delivery, m.strikes, m.attempts, m.enqueued_at,
-                  m.visible_at, m.last_error, null::timestamptz, null::timestamptz, null::boolean;
+                  m.visible_at, m.last_error, null::timestamptz, null::timestamptz, null::boolean, null::text;
         get diagnostics got = row_count;
         if due.lost is not null then
             perform {schema}.add_lost_leases(due.lost, due.lost_deliveries, due.lost_workers, at);
@@ -153,7 +161,7 @@ begin
         next_due := least({schema}.look_again(since, at), next_due);
     end if;
     return query select null::bigint, null::bigint, null::integer, null::integer, null::integer, null::integer,
-        null::timestamptz, null::timestamptz, null::text, at, next_due, coalesce(due.poison is not null, false);
+        null::timestamptz, null::timestamptz, null::text, at, next_due, buried, told;
 end
 $$;
 comment on function {schema}.claim_lanes is 'Internal: claims tasks of some steps of a flow.';

@@ -2,11 +2,20 @@
 -- Each is written by the statement's transaction that it tells of. What only 'all' asks for is looked for
 -- in one partial index, which is mostly empty, once for a batch: see docs/decisions/0022.
 
--- Whether any workflow keeps all events.
+-- Whether any workflow, or any run that is followed, keeps all events.
 create or replace function {schema}.keeps_all_events() returns boolean
 language sql stable
-as $$ select exists (select from {schema}.workflows w where w.audit = 'all') $$;
-comment on function {schema}.keeps_all_events is 'Internal: whether any workflow keeps all events.';
+as $$
+    select exists (select from {schema}.workflows w where w.audit = 'all')
+           or exists (select from {schema}.followed_runs)
+$$;
+comment on function {schema}.keeps_all_events is 'Internal: whether any workflow, or any followed run, keeps all events.';
+
+-- See 28_follow.sql.
+create or replace function {schema}.is_followed(run_id bigint) returns boolean
+language sql stable
+as $$ select exists (select from {schema}.followed_runs f where f.run_id = is_followed.run_id) $$;
+comment on function {schema}.is_followed is 'Internal: whether a run''s events are sent.';
 
 -- The data of what somebody has done by hand, with who did: the role that is logged in.
 create or replace function {schema}.by_whom(data text) returns text
@@ -107,7 +116,8 @@ as $$
         select r.workflow_id from {schema}.runs r where r.run_id = t.run_id offset 0
     ) r
     cross join lateral (
-        select from {schema}.workflows w where w.workflow_id = r.workflow_id and w.audit = 'all' offset 0
+        select from {schema}.workflows w
+        where w.workflow_id = r.workflow_id and (w.audit = 'all' or {schema}.is_followed(t.run_id)) offset 0
     ) w
     cross join lateral (
         select f.step_slug from {schema}.flow_steps f

@@ -14,7 +14,7 @@ as $$
              or p.proname in ('function_access', 'grant_access') then 'owner'
         when p.proname in (
             'clock', 'queue_id', 'workflow_ids', 'enqueue', 'enqueue_batch', 'trigger', 'trigger_one',
-            'trigger_batch', 'signal', 'resume', 'cancel', 'await_run', 'has_live_handler', 'metrics', 'workflow_metrics',
+            'trigger_batch', 'signal', 'resume', 'cancel', 'await_run', 'follow_run', 'unfollow_run', 'has_live_handler', 'metrics', 'workflow_metrics',
             'list_messages', 'list_archive', 'list_workflows', 'list_workers', 'get_run', 'get_run_with_steps', 'list_runs',
             'count_runs', 'list_steps', 'list_events', 'run_history', 'lineage', 'start_flow', 'start_flows',
             'get_flow_shape', 'list_tasks', 'publish', 'publish_batch', 'list_outbox', 'outbox_lag_ms',

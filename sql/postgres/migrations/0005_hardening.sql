@@ -27,3 +27,9 @@ create index messages_lane_ready on {schema}.messages (queue_id, lane, (-priorit
     where state = 'ready' and lane is not null;
 create index messages_lane_due on {schema}.messages (queue_id, lane, visible_at)
     where state <> 'ready' and lane is not null;
+
+-- Runs whose events are sent by NOTIFY: see 28_follow.sql. Unlogged: after a crash of the server a follower asks again.
+create unlogged table {schema}.followed_runs (
+    run_id bigint primary key,
+    until  timestamptz not null
+);

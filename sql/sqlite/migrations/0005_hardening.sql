@@ -19,3 +19,5 @@ create index pawl_messages_lane_ready on pawl_messages (queue_id, lane, priority
     where state = 'ready' and lane is not null;
 create index pawl_messages_lane_due on pawl_messages (queue_id, lane, visible_at)
     where state <> 'ready' and lane is not null;
+
+-- followed_runs of PostgreSQL is not needed here: there is no NOTIFY.
