@@ -113,8 +113,26 @@ void check_schema_name(std::string_view name) {
     );
 }
 
+bool is_text(std::string_view text) {
+    const auto plain = [](char c) { return c > 0; };  // ASCII without the zero byte
+    if (std::ranges::all_of(text, plain)) return true;
+    if (text.find('\0') != std::string_view::npos) return false;
+    try {
+        (void)nlohmann::json(text).dump();
+        return true;
+    } catch (const nlohmann::json::exception&) {
+        return false;  // no UTF-8
+    }
+}
+
+void check_parameter(std::string_view text) {
+    if (!is_text(text)) refuse(not_text);
+}
+
 void check_json(std::string_view text) {
     if (is_plain_json(text)) return;
+    if (text.starts_with("\xEF\xBB\xBF"))  // the parser would skip it
+        refuse(ErrorCode::invalid_payload, "not valid JSON: it begins with a byte order mark");
     if (text.find('\0') != std::string_view::npos)
         refuse(ErrorCode::invalid_payload, "not valid JSON: it holds a zero byte");
     JsonChecker checker;

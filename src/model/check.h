@@ -20,6 +20,11 @@ constexpr int max_max_attempts = 1'000'000;
 void check_name(std::string_view kind, std::string_view name);
 void check_queue_options(std::string_view name, const QueueOptions& options);
 void check_schema_name(std::string_view name);
+// Text that both backends store: UTF-8 without zero bytes. Each backend checks the texts that it
+// binds to a statement; names in look-ups are checked nowhere else.
+constexpr const char* not_text = "text must be UTF-8 without zero bytes";
+[[nodiscard]] bool is_text(std::string_view text);
+void check_parameter(std::string_view text);
 // Both backends accept the same values: valid JSON in valid UTF-8, not nested deeper than 512.
 void check_json(std::string_view text);
 void check_new_message(const NewMessage& message, std::size_t max_payload_bytes);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <pawl/error.h>
 
 #include "model/check.h"
@@ -15,18 +14,6 @@ constexpr std::size_t max_step_id_bytes = 255;
 constexpr std::size_t max_key_bytes = 512;
 constexpr std::size_t max_tags = 64;
 constexpr std::size_t max_tag_bytes = 255;
-
-bool is_text(std::string_view text) {
-    const auto plain = [](char c) { return c > 0; };  // ASCII without the zero byte
-    if (std::ranges::all_of(text, plain)) return true;
-    if (text.find('\0') != std::string_view::npos) return false;
-    try {
-        (void)nlohmann::json(text).dump();
-        return true;
-    } catch (const nlohmann::json::exception&) {
-        return false;  // no UTF-8
-    }
-}
 
 void check_attempts(std::string_view whose, const std::optional<int>& attempts) {
     if (attempts && (*attempts < 1 || *attempts > max_max_attempts))

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "model/check.h"
+
 namespace pawl::postgres {
 
 namespace {
@@ -86,7 +88,8 @@ Error to_error(const ServerError& error, std::string_view schema) {
             ErrorCode::pooler_detected,
             "a connection pooler in transaction mode answers: add pooler=transaction to the URL"};
     }
-    if (error.sqlstate == "22P02" || error.sqlstate == "22P05" || error.sqlstate == "22021")
+    if (error.sqlstate == "22021") return {ErrorCode::invalid_argument, model::not_text};
+    if (error.sqlstate == "22P02" || error.sqlstate == "22P05")
         return {ErrorCode::invalid_payload, "the database refused the payload: " + error.message};
     Error mapped(
         ErrorCode::database_error,

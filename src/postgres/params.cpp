@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/check.h"
 #include "postgres/wire.h"
 
 namespace pawl::postgres {
@@ -64,6 +65,7 @@ Params& Params::int8(std::int64_t value) {
 }
 
 Params& Params::text(std::string_view value) {
+    model::check_parameter(value);
     add().assign(value);
     finish();
     return *this;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/check.h"
+
 namespace pawl {
 
 namespace {
@@ -28,6 +30,17 @@ std::string quoted(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// A stored payload that is not JSON must not become part of the envelope: it is passed on as a
+// string.
+std::string data_of(const Json& payload) {
+    try {
+        model::check_json(payload.text);
+        return payload.text;
+    } catch (const Error&) {
+        return quoted(payload.text);
+    }
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> sinks::attributes(
@@ -51,7 +64,7 @@ Json to_cloud_event(const OutboxEvent& event, const std::string& source) {
     for (const auto& [name, value] : sinks::attributes(event, source))
         text += fmt::format("\"{}\":{},", name, quoted(value));
     return Json(
-        text + R"("datacontenttype":"application/json","data":)" + event.payload.text + "}"
+        text + R"("datacontenttype":"application/json","data":)" + data_of(event.payload) + "}"
     );
 }
 

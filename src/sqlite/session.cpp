@@ -1,5 +1,7 @@
 #include "sqlite/session.h"
 
+#include "model/check.h"
+
 namespace pawl::sqlite {
 
 bool Rows::next() {
@@ -16,6 +18,7 @@ std::string_view Rows::text(int column) const {
 }
 
 void Rows::bind(int index, std::string_view value, Texts texts) {
+    model::check_parameter(value);
     check(sqlite3_bind_text64(
         native_,
         index,

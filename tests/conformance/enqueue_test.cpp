@@ -141,6 +141,9 @@ TEST_P(EnqueueTest, text_that_is_no_json_is_refused) {
           "NaN",
           "01",
           "\xEF\xBB\xBF{",
+          "\xEF\xBB\xBF{}",
+          "\xEF\xBB\xBF"
+          "1",
           "\"\t\""})
         refuses(text, ErrorCode::invalid_payload);
 }

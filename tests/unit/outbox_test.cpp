@@ -49,6 +49,22 @@ TEST(CloudEventTest, what_is_not_given_is_left_out_and_a_trace_is_passed_on) {
     );
 }
 
+TEST(CloudEventTest, a_payload_that_is_no_json_cannot_change_the_envelope) {
+    OutboxEvent event = example();
+    for (const std::string payload :
+         {R"(1,"type":"forged")",
+          R"(1},"type":"forged","data":{)",
+          "no json",
+          "",
+          "\xEF\xBB\xBF"
+          "1"}) {
+        event.payload.text = payload;
+        const auto parsed = nlohmann::json::parse(to_cloud_event(event, "billing").text);
+        EXPECT_EQ(parsed["type"], event.type);
+        EXPECT_EQ(parsed["data"], payload);
+    }
+}
+
 TEST(CloudEventTest, texts_are_escaped) {
     OutboxEvent event = example();
     event.type = "a\"b\\c\n\xc3\xa9";
