@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/check.h"
+#include "model/check_run.h"
 
 namespace pawl::runtime {
 
@@ -51,6 +52,7 @@ const WorkflowInfo* Checker::find(const std::string& workflow) const {
 
 void Checker::check_options() const {
     if (options_.name.empty()) throw Error(ErrorCode::invalid_argument, "a worker needs a name");
+    model::check_text("a worker's name", options_.name, 255);
     if (options_.handlers.empty() && options_.prefixes.empty())
         refuse(
             ErrorCode::invalid_argument,

@@ -1,6 +1,8 @@
 -- Values that can never work are refused in words of our own, with the bounds of src/model/check.cpp, before a
 -- constraint of a table does it in its words. Arrays are looked at as a whole: a batch without fault costs one look
--- at each. Nulls pass.
+-- at each. Nulls pass, but for those of required values.
+--
+-- The same bounds are in src/model/check*.cpp.
 
 create or replace function {schema}.check_range(what text, value bigint, lowest bigint, highest bigint)
 returns void
@@ -13,6 +15,100 @@ begin
 end
 $$;
 comment on function {schema}.check_range is 'Internal: refuses a number out of bounds.';
+
+create or replace function {schema}.check_given(what text, is_null boolean) returns void
+language plpgsql immutable
+as $$
+begin
+    if is_null then
+        raise exception '% must not be null', what using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.check_given is 'Internal: refuses a null.';
+
+create or replace function {schema}.check_text(what text, value text, longest integer) returns void
+language plpgsql immutable
+as $$
+begin
+    if value is null or octet_length(value) not between 1 and longest then
+        raise exception '% must have 1 to % bytes', what, longest using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.check_text is 'Internal: refuses a text that is missing or too long.';
+
+create or replace function {schema}.check_time(what text, value timestamptz) returns void
+language plpgsql stable
+as $$
+begin
+    if value not between '1970-01-01 00:00+00' and '9999-01-01 00:00+00' then
+        raise exception '% must lie between the years 1970 and 9999', what using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.check_time is 'Internal: refuses a time that cannot be stored everywhere.';
+
+-- How many rows a page has.
+create or replace function {schema}.page_size(max_rows integer) returns integer
+language plpgsql immutable
+as $$
+begin
+    if max_rows is null or max_rows not between 1 and 10000 then
+        raise exception 'max_rows must be 1 to 10000' using errcode = 'PW003';
+    end if;
+    return max_rows;
+end
+$$;
+comment on function {schema}.page_size is 'Internal: refuses a page without an end.';
+
+-- Arrays that are aligned with the items.
+create or replace function {schema}.check_aligned(items integer, variadic lengths integer[]) returns void
+language plpgsql immutable
+as $$
+begin
+    if items < any(lengths) then
+        raise exception 'the arrays must not have more elements than there are items: %', items
+            using errcode = 'PW003';
+    end if;
+end
+$$;
+comment on function {schema}.check_aligned is 'Internal: refuses arrays that are longer than the batch.';
+
+-- What a claim may ask for; called if something is out of bounds.
+create or replace function {schema}.refuse_claim(
+    qty integer, lease_ms bigint, default_lease_ms bigint, floor_priority integer, looked_at timestamptz,
+    swept_at timestamptz
+) returns void
+language plpgsql stable
+as $$
+begin
+    perform {schema}.check_given('qty', qty is null);
+    perform {schema}.check_range('qty', qty, 0, 10000);
+    perform {schema}.check_range('lease_ms', lease_ms, 0, {schema}.longest_ms());
+    perform {schema}.check_given('default_lease_ms', default_lease_ms is null);
+    perform {schema}.check_range('default_lease_ms', default_lease_ms, 0, {schema}.longest_ms());
+    perform {schema}.check_range('floor_priority', floor_priority, -1000000, 1000000);
+    perform {schema}.check_time('looked_at', looked_at);
+    perform {schema}.check_time('swept_at', swept_at);
+end
+$$;
+comment on function {schema}.refuse_claim is 'Internal: says what a claim may not ask for.';
+
+-- Whether a claim is within these bounds. It is expanded into the caller's expression.
+create or replace function {schema}.may_claim(
+    qty integer, lease_ms bigint, default_lease_ms bigint, floor_priority integer, looked_at timestamptz,
+    swept_at timestamptz
+) returns boolean
+language sql immutable
+as $$
+    select qty between 0 and 10000 and (lease_ms between 0 and 3162240000000) is not false
+       and default_lease_ms between 0 and 3162240000000
+       and (floor_priority between -1000000 and 1000000) is not false
+       and (looked_at between '1970-01-01 00:00+00' and '9999-01-01 00:00+00') is not false
+       and (swept_at between '1970-01-01 00:00+00' and '9999-01-01 00:00+00') is not false
+$$;
+comment on function {schema}.may_claim is 'Internal: whether a claim asks for what it can get.';
 
 -- 100 years, as src/model/check.cpp has it.
 create or replace function {schema}.longest_ms() returns bigint
@@ -57,7 +153,7 @@ create or replace function {schema}.check_new_runs(
 language plpgsql immutable
 as $$
 begin
-    if cardinality(workflows) is distinct from cardinality(inputs) then
+    if workflows is null or cardinality(workflows) is distinct from cardinality(inputs) then
         raise exception 'inputs must have as many elements as workflows' using errcode = 'PW003';
     elsif num_nulls(variadic inputs) > 0 then
         raise exception 'an input is null: pass the text ''null''' using errcode = 'PW003';
@@ -74,8 +170,32 @@ begin
                 using errcode = 'PW003';
         elsif exists (select from unnest(tags) t where coalesce(octet_length(t), 0) not between 1 and 255) then
             raise exception 'a tag must have 1 to 255 bytes' using errcode = 'PW003';
+        elsif cardinality(tags) > 64 and exists (
+            select from unnest(tag_places) p group by p having count(*) > 64
+        ) then
+            raise exception 'a run has at most 64 tags' using errcode = 'PW003';
         end if;
     end if;
 end
 $$;
 comment on function {schema}.check_new_runs is 'Internal: refuses what new runs cannot have.';
+
+-- All that trigger_batch() refuses, but for unknown workflows.
+create or replace function {schema}.check_trigger(
+    workflows text[], inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
+    idempotency_keys text[], max_attempts integer[], parent_run_ids bigint[], tag_places integer[], tags text[]
+) returns void
+language plpgsql stable
+as $$
+declare
+    nothing text;  -- see trigger_batch()
+begin
+    nothing := {schema}.check_places(priorities, delays_ms, ats);
+    nothing := {schema}.check_new_runs(workflows, inputs, max_attempts, idempotency_keys, tag_places, tags);
+    nothing := {schema}.check_aligned(
+        cardinality(workflows), cardinality(priorities), cardinality(delays_ms), cardinality(ats),
+        cardinality(idempotency_keys), cardinality(max_attempts), cardinality(parent_run_ids));
+    nothing := {schema}.check_json('inputs', inputs);
+end
+$$;
+comment on function {schema}.check_trigger is 'Internal: refuses runs that cannot be created.';

@@ -1,25 +1,36 @@
--- JSON that comes in as text. The C++ store has checked what it sends; other callers may not have, and what is
--- cast to json later must not fail then, in the hands of somebody else.
+-- JSON that comes in as text. The C++ store has checked what it sends; other callers may not have. All that is stored is
+-- JSON: it is cast to json later, and becomes part of other JSON, by somebody who can do nothing about it.
 
--- Aligned with the texts: why one is no JSON; null where all are. A batch without fault costs one look.
--- Long ones also with room for more levels: nested to the limit, one would fail later, within something else.
+-- Raises if the text is not JSON. Long texts are parsed with room for more levels: what is nested to the limit would
+-- fail later, within something else. It is expanded into the caller's expression.
+create or replace function {schema}.json_proof(value text) returns json
+language sql immutable
+as $$
+    select case when octet_length(value) > 4000 then (repeat('[', 1000) || value || repeat(']', 1000))::json
+                else value::json end
+$$;
+comment on function {schema}.json_proof is 'Internal: raises if a text is not JSON.';
+
+-- Aligned with the texts: why each is not JSON. Null if all are, which takes no query if they are short.
 create or replace function {schema}.json_errors(texts text[]) returns text[]
 language plpgsql immutable
 as $$
 declare
+    parsed json[];
     errors text[];
 begin
     begin
-        perform count(u::json),
-                count(case when octet_length(u) > 4000 then (repeat('[', 1000) || u || repeat(']', 1000))::json end)
-        from unnest(texts) u;
+        parsed := texts::json[];
+        if pg_column_size(texts) > 4000 then
+            perform count({schema}.json_proof(u)) from unnest(texts) u where octet_length(u) > 4000;
+        end if;
         return null;
     exception when others then
         errors := array_fill(null::text, array[cardinality(texts)]);
     end;
     for i in 1..cardinality(texts) loop
         begin
-            perform texts[i]::json, (repeat('[', 1000) || texts[i] || repeat(']', 1000))::json;
+            perform {schema}.json_proof(texts[i]);
         exception when others then
             errors[i] := sqlerrm;
         end;
@@ -54,6 +65,19 @@ as $$
                 else to_json(coalesce(value, ''))::text end
 $$;
 comment on function {schema}.as_json is 'Internal: a text that is JSON in any case.';
+
+-- A member of an object as text. Null if there is none, and if the server cannot take the JSON apart: \u0000 is JSON,
+-- and no text.
+create or replace function {schema}.json_member(value text, name text) returns text
+language plpgsql immutable
+as $$
+begin
+    return value::json ->> name;
+exception when others then
+    return null;
+end
+$$;
+comment on function {schema}.json_member is 'Internal: a member of a JSON object, if the server can read it.';
 
 -- The message of an error that a worker has given; all of it where it is not what docs/errors.md asks for.
 create or replace function {schema}.error_message(error text) returns text

@@ -115,7 +115,7 @@ declare
 begin
     perform {schema}.refuse_workflow_queue(id);
     perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
-    if not force then
+    if force is not true then
         select count(*) into live from {schema}.messages m where m.queue_id = id;
         select count(*) into dead from {schema}.archive a where a.queue_id = id and a.dead;
         if live > 0 or dead > 0 then
@@ -138,6 +138,7 @@ as $$
 declare
     id bigint := {schema}.queue_id(queue_name);
 begin
+    perform {schema}.check_given('paused', paused is null);
     update {schema}.queues q set paused = pause_queue.paused where q.queue_id = id;
 end
 $$;

@@ -18,6 +18,8 @@ declare
     ids    bigint[];
 begin
     perform {schema}.check_places(priorities, delays_ms, ats);
+    perform {schema}.check_aligned(
+        coalesce(cardinality(payloads), 0), cardinality(priorities), cardinality(delays_ms), cardinality(ats));
     if num_nulls(variadic payloads) > 0 then
         raise exception 'a payload is null: pass the JSON null' using errcode = 'PW003';
     end if;

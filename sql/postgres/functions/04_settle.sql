@@ -5,6 +5,7 @@
 --   lease_lost  this delivery is not the last one, or it is settled: nothing was changed
 --   cancelled   the same, because the message was a run's that was cancelled or deleted
 --   busy        somebody has the row locked at the moment: ask again
+--   invalid     what was given can never be recorded, a time out of bounds for example: nothing was changed
 --
 -- `repeated` is for a caller whose earlier commit lost its answer: what this delivery may have written
 -- then counts as done.
@@ -132,9 +133,13 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-    now_at timestamptz := {schema}.clock();
-    held   record;
+    now_at  timestamptz := {schema}.clock();
+    held    record;
+    invalid boolean[] := {schema}.invalid_times(coalesce(cardinality(message_ids), 0), delays_ms, 0, true);
 begin
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+    end if;
     select * into held from {schema}.lock_leases(message_ids, deliveries);
     update {schema}.messages m
     set state = case when coalesce(l.delay_ms, 0) > 0 then 'waiting' else 'ready' end,
@@ -142,7 +147,8 @@ begin
     from unnest(message_ids, delays_ms) as l (message_id, delay_ms)
     where m.ctid = any(held.tids) and m.message_id = l.message_id;
     perform {schema}.unstart_tasks(held.ids);
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
+    return {schema}.mark_invalid(
+        {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated), invalid);
 end
 $$;
 comment on function {schema}.release is
@@ -180,15 +186,20 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-    now_at timestamptz := {schema}.clock();
-    held   record;
+    now_at  timestamptz := {schema}.clock();
+    held    record;
+    invalid boolean[] := {schema}.invalid_times(coalesce(cardinality(message_ids), 0), leases_ms, 0, false);
 begin
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+    end if;
     select * into held from {schema}.lock_leases(message_ids, deliveries);
     update {schema}.messages m
     set visible_at = now_at + {schema}.ms(l.lease_ms)
     from unnest(message_ids, leases_ms) as l (message_id, lease_ms)
     where m.ctid = any(held.tids) and m.message_id = l.message_id;
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, false);
+    return {schema}.mark_invalid(
+        {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, false), invalid);
 end
 $$;
 comment on function {schema}.extend is 'Lets leases end that long from now. One outcome each.';
@@ -304,7 +315,11 @@ declare
     now_at    timestamptz := {schema}.clock();
     held      record;
     exhausted record;
+    invalid   boolean[] := {schema}.invalid_times(coalesce(cardinality(message_ids), 0), delays_ms, 0, false);
 begin
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+    end if;
     select * into held from {schema}.lock_leases(message_ids, deliveries);
     update {schema}.messages m
     set attempts = m.attempts + 1, last_error = l.error, strikes = 0,
@@ -319,7 +334,8 @@ begin
     if exhausted.ids is not null then
         perform {schema}.bury_locked(exhausted.ids, exhausted.reasons);
     end if;
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
+    return {schema}.mark_invalid(
+        {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated), invalid);
 end
 $$;
 comment on function {schema}.fail is

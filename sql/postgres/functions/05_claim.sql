@@ -180,8 +180,7 @@ as $$
 #variable_conflict use_column
 declare
     at        timestamptz := {schema}.clock();
-    due_floor timestamptz := case when at - claim.swept_at < interval '10 seconds'
-                                  then claim.looked_at - interval '1 second' else '-infinity' end;
+    due_floor timestamptz;
     scope     record;
     leases    interval[];
     picked    tid[];
@@ -208,6 +207,13 @@ declare
     rounds    boolean;
     got       integer;
 begin
+    if {schema}.may_claim(claim.qty, claim.lease_ms, claim.default_lease_ms, claim.floor_priority, claim.looked_at,
+                          claim.swept_at) is not true then
+        perform {schema}.refuse_claim(claim.qty, claim.lease_ms, claim.default_lease_ms, claim.floor_priority,
+                                      claim.looked_at, claim.swept_at);
+    end if;
+    due_floor := case when at - claim.swept_at < interval '10 seconds'
+                      then claim.looked_at - interval '1 second' else '-infinity' end;
     scope := {schema}.claim_queues(claim.queue_ids, claim.after_queue);
     select array_agg({schema}.ms(coalesce(claim.lease_ms, l, claim.default_lease_ms)))
     into leases from unnest(scope.leases_ms) l;

@@ -20,7 +20,7 @@ as $$
       and (only_message is null or m.message_id = only_message)
       and m.message_id > after_message
     order by m.message_id
-    limit max_rows
+    limit {schema}.page_size(max_rows)
 $$;
 comment on function {schema}.list_messages is
     'Live messages of a queue by id, page by page: pass the last id as after_message.';
@@ -42,7 +42,7 @@ as $$
       and (wanted_dead is null or a.dead = wanted_dead)
       and a.message_id > after_message
     order by a.message_id
-    limit max_rows
+    limit {schema}.page_size(max_rows)
 $$;
 comment on function {schema}.list_archive is
     'Archived messages of a queue by id, page by page; wanted_dead: only dead letters, or none.';

@@ -4,14 +4,34 @@ create or replace function {schema}.register_worker(
     worker_name text, host text, port integer, pid integer, lease_ms bigint,
     subscriptions text[], handlers text[]
 ) returns bigint
-language sql
+language plpgsql
 as $$
+#variable_conflict use_column
+declare
+    now_at timestamptz := {schema}.clock();
+    id     bigint;
+begin
+    perform {schema}.check_text('a worker''s name', worker_name, 255);
+    perform {schema}.check_given('host, port, pid and lease_ms', num_nulls(
+        register_worker.host, register_worker.port, register_worker.pid, register_worker.lease_ms) > 0);
+    perform {schema}.check_range('the bytes of host', octet_length(register_worker.host), 0, 255);
+    perform {schema}.check_range('port', register_worker.port, 0, 65535);
+    perform {schema}.check_range('pid', register_worker.pid, 0, 2147483647);
+    perform {schema}.check_range('lease_ms', register_worker.lease_ms, 1, {schema}.longest_ms());
+    if exists (
+        select from unnest(register_worker.subscriptions || register_worker.handlers) u
+        where u is null or octet_length(u) > 255
+    ) then
+        raise exception 'a subscription or handler must have at most 255 bytes' using errcode = 'PW003';
+    end if;
     insert into {schema}.workers
         (name, host, port, pid, status, lease_ms, subscriptions, handlers, started_at, heartbeat_at)
-    select worker_name, register_worker.host, register_worker.port, register_worker.pid, 'READY',
-           register_worker.lease_ms, register_worker.subscriptions, register_worker.handlers, t.at, t.at
-    from (select {schema}.clock() as at) t
-    returning worker_id
+    values (worker_name, register_worker.host, register_worker.port, register_worker.pid, 'READY',
+            register_worker.lease_ms, coalesce(register_worker.subscriptions, '{}'),
+            coalesce(register_worker.handlers, '{}'), now_at, now_at)
+    returning worker_id into id;
+    return id;
+end
 $$;
 comment on function {schema}.register_worker is 'Makes a worker known; its id is its identity.';
 
@@ -100,6 +120,7 @@ declare
     now_at timestamptz := {schema}.clock();
     purged bigint;
 begin
+    perform {schema}.check_range('older_than_ms', older_than_ms, 0, {schema}.longest_ms());
     delete from {schema}.workers w
     where (w.status = 'STOPPED' or w.heartbeat_at + {schema}.ms(w.lease_ms) < now_at)
       and w.heartbeat_at <= now_at - {schema}.ms(older_than_ms);

@@ -232,6 +232,7 @@ declare
     now_at timestamptz := {schema}.clock();
     id     bigint := ({schema}.workflow_ids(array[workflow_metrics.workflow]))[1];
 begin
+    perform {schema}.check_range('window_ms', window_ms, 0, {schema}.longest_ms());
     return query
     select e.succeeded, e.failed, e.cancelled, e.average_ms::bigint, e.parts[1]::bigint,
            e.parts[2]::bigint, e.parts[3]::bigint, m.queue_depth, m.in_flight, m.waiting, m.oldest_ms

@@ -92,9 +92,6 @@ begin
         join {schema}.workflows w on w.workflow_id = u.id
         order by u.place
     ) w;
-    if cardinality(array_remove(sizes, null)) > 0 then
-        perform {schema}.check_json('inputs', inputs);
-    end if;
 
     if cardinality(array_remove(idempotency_keys, null)) > 0 then
         -- In the order of the keys: batches that share some wait for each other, and never crosswise.
@@ -163,8 +160,7 @@ end
 $$;
 comment on function {schema}.trigger_mixed is 'Internal: runs of any workflows.';
 
--- All or nothing. Arrays are aligned; null times mean now. Inputs are JSON text; where a flow casts it later it
--- is checked here. Tags stand beside them: tags[i] belongs to run tag_places[i]. Returns
+-- All or nothing. Arrays are aligned; null times mean now. Inputs are JSON text. Tags stand beside them: tags[i] belongs to run tag_places[i]. Returns
 -- the runs in the order given, and whether each is new or the one that had the idempotency key already.
 create or replace function {schema}.trigger_batch(
     workflows        text[],
@@ -189,9 +185,9 @@ declare
     made    record;
     nothing text;  -- assigned where PERFORM, which runs a query, would cost 25 microseconds
 begin
-    nothing := {schema}.check_places(priorities, delays_ms, ats);
-    nothing := {schema}.check_new_runs(
-        workflows, inputs, trigger_batch.max_attempts, idempotency_keys, tag_places, tags);
+    nothing := {schema}.check_trigger(
+        workflows, inputs, priorities, delays_ms, ats, idempotency_keys, trigger_batch.max_attempts, parent_run_ids,
+        tag_places, tags);
     if workflows[1] = all(workflows) and coalesce(num_nonnulls(variadic idempotency_keys), 0) = 0 then
         made := {schema}.trigger_plain(
             workflows[1], inputs, priorities, delays_ms, ats, trigger_batch.max_attempts, parent_run_ids, now_at);
@@ -245,7 +241,7 @@ declare
     nothing text;     -- see trigger_batch()
     made    record;
 begin
-    if input is not null and priority between -1000000 and 1000000
+    if {schema}.json_proof(input) is not null and priority between -1000000 and 1000000
        and (max_attempts between 1 and 1000000) is not false
        and current_setting('transaction_isolation') = 'read committed' then
         select q.queue_id, w.audit = 'all', pg_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))

@@ -46,6 +46,13 @@ declare
     passed_over timestamptz;  -- since when a row is ready that others have locked
     c        record;
 begin
+    if ({schema}.may_claim(claim_runs.qty, claim_runs.lease_ms, claim_runs.default_lease_ms, claim_runs.floor_priority,
+                           claim_runs.looked_at, claim_runs.swept_at) and step_bytes >= 0) is not true then
+        perform {schema}.refuse_claim(claim_runs.qty, claim_runs.lease_ms, claim_runs.default_lease_ms,
+                                      claim_runs.floor_priority, claim_runs.looked_at, claim_runs.swept_at);
+        perform {schema}.check_given('step_bytes', step_bytes is null);
+        perform {schema}.check_range('step_bytes', step_bytes, 0, 9223372036854775807);
+    end if;
     -- The usual case in few statements: one queue, and nothing in it is due.
     if cardinality(claim_runs.queue_ids) = 1 then
         if claim_runs.floor_message is not null then

@@ -86,7 +86,16 @@ declare
     held    record;
     workers bigint[];
     added   integer;
+    size    constant integer := coalesce(cardinality(run_ids), 0);
+    invalid boolean[] := {schema}.either_invalid(
+        {schema}.invalid_steps(size, array['SUCCESS', 'ERROR', 'RUNNING'], false, step_ids, positions, statuses,
+                               attempts, wake_ats, elapsed_us),
+        {schema}.either_invalid({schema}.invalid_json(size, inputs), {schema}.either_invalid(
+            {schema}.invalid_json(size, outputs), {schema}.invalid_json(size, errors))));
 begin
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+    end if;
     held := {schema}.lock_runs(run_ids, deliveries);
     if held.complete and 1 = all(attempts) and (1000000 > all(elapsed_us)) is not false then
         workers := held.workers;
@@ -99,7 +108,7 @@ begin
                    case when statuses[i] <> 'RUNNING' then now_at end, wake_ats[i], inputs[i], outputs[i],
                    errors[i]
             from generate_series(1, cardinality(run_ids)) i;
-            return array_fill('done'::text, array[cardinality(run_ids)]);
+            return array_fill('done'::text, array[size]);
         exception when unique_violation then
             null;  -- one of them is recorded
         end;
@@ -107,17 +116,19 @@ begin
     insert into {schema}.steps
         (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at,
          input, output, error)
-    select n.run_id, n.step_id, n.position, n.status, n.attempt, n.delivery, n.worker_id,
+    select distinct on (n.run_id, n.step_id)  -- one that is given twice: the first one counts
+           n.run_id, n.step_id, n.position, n.status, n.attempt, n.delivery, n.worker_id,
            now_at - coalesce(n.elapsed_us, 0) * interval '1 microsecond',
            case when n.status <> 'RUNNING' then now_at end, n.wake_at, n.input, n.output, n.error
     from unnest(run_ids, deliveries, held.tids, held.workers, step_ids, positions, statuses, attempts,
-                inputs, outputs, errors, wake_ats, elapsed_us)
+                inputs, outputs, errors, wake_ats, elapsed_us) with ordinality
         as n (run_id, delivery, tid, worker_id, step_id, position, status, attempt,
-              input, output, error, wake_at, elapsed_us)
+              input, output, error, wake_at, elapsed_us, place)
     where n.tid is not null
       and not exists (
           select from {schema}.steps s where s.run_id = n.run_id and s.step_id = n.step_id offset 0
-      );
+      )
+    order by n.run_id, n.step_id, n.place;
     get diagnostics added = row_count;
     if added < cardinality(run_ids) then
         update {schema}.steps s
@@ -135,10 +146,10 @@ begin
           and (s.status in ('PENDING', 'PAUSED') or (s.status = 'RUNNING' and n.status <> 'RUNNING'));
     end if;
     if held.complete then
-        return array_fill('done'::text, array[cardinality(run_ids)]);
+        return array_fill('done'::text, array[size]);
     end if;
     -- Repeated, and the run went on since: the step tells whether this delivery came to write it.
-    return array(
+    return {schema}.mark_invalid(array(
         select case when n.outcome <> 'done' or n.tid is not null or exists (
                         select from {schema}.steps s
                         where s.run_id = n.run_id and s.step_id = n.step_id and s.delivery = n.delivery
@@ -150,7 +161,7 @@ begin
                     {schema}.run_outcomes(run_ids, deliveries, held.tids, repeated)) with ordinality
             as n (run_id, delivery, step_id, status, tid, outcome, place)
         order by n.place
-    );
+    ), invalid);
 end
 $$;
 comment on function {schema}.record_steps is
@@ -179,9 +190,25 @@ as $$
 #variable_conflict use_variable
 declare
     now_at   timestamptz := {schema}.clock();
-    began_at timestamptz := now_at - coalesce(elapsed_us, 0) * interval '1 microsecond';
-    ended_at timestamptz := case when status <> 'RUNNING' then now_at end;
+    began_at timestamptz;
+    ended_at timestamptz;
+    parsed   json;
 begin
+    -- As invalid_steps(), in expressions that are short: they are prepared anew in each transaction.
+    if (status in ('SUCCESS', 'ERROR', 'RUNNING') and step_position >= 0 and attempt >= 0
+        and octet_length(step_id) between 1 and 267 and coalesce(elapsed_us, 0) >= 0) is not true then
+        return 'invalid';
+    end if;
+    begin
+        began_at := now_at - coalesce(elapsed_us, 0) * interval '1 microsecond';
+        parsed := output::json;
+        if octet_length(output) > 4000 or num_nonnulls(input, error, wake_at) > 0 then
+            perform {schema}.check_step(input, output, error, wake_at);
+        end if;
+    exception when others then
+        return 'invalid';
+    end;
+    ended_at := case when status <> 'RUNNING' then now_at end;
     insert into {schema}.steps
         (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at, input,
          output, error)
@@ -243,7 +270,20 @@ declare
     payloads text[];
     resumed  boolean[];
     publish  boolean[];  -- where its workflow asks to be told of pauses
+    size     constant integer := coalesce(cardinality(run_ids), 0);
+    invalid  boolean[] := {schema}.invalid_suspensions(
+        size, statuses, delays_ms, untils, attempts, step_ids, positions, step_statuses, step_attempts, inputs, errors,
+        wake_ats, elapsed_us, event_data);
 begin
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+        delays_ms := array(
+            select case when not u.invalid then u.delay_ms end
+            from unnest(delays_ms, invalid) with ordinality as u (delay_ms, invalid, place) order by u.place);
+        untils := array(
+            select case when not u.invalid then u.until end
+            from unnest(untils, invalid) with ordinality as u (until, invalid, place) order by u.place);
+    end if;
     held := {schema}.lock_runs(run_ids, deliveries);
     select array_agg(n.ends), array_agg(greatest(least(n.ends, n.deadline), now_at)), array_agg(n.publish)
     into ends, visible, publish
@@ -272,7 +312,8 @@ begin
     insert into {schema}.steps as s
         (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at,
          pause_message, pause_condition, input, output, error)
-    select n.run_id, n.step_id, n.position, case when n.payload is null then n.step_status else 'SUCCESS' end,
+    select distinct on (n.run_id, n.step_id)  -- one that is given twice: the first one counts
+           n.run_id, n.step_id, n.position, case when n.payload is null then n.step_status else 'SUCCESS' end,
            n.step_attempt, n.delivery, n.worker_id,
            now_at - coalesce(n.elapsed_us, 0) * interval '1 microsecond',
            case when n.payload is not null then now_at end,
@@ -280,11 +321,12 @@ begin
            n.input, n.payload, case when n.payload is null then n.error end
     from unnest(run_ids, deliveries, held.tids, held.workers, step_ids, positions, step_statuses,
                 step_attempts, inputs, errors, pause_messages, pause_conditions, wake_ats,
-                wake_after_delays, elapsed_us, ends, payloads)
+                wake_after_delays, elapsed_us, ends, payloads) with ordinality
         as n (run_id, delivery, tid, worker_id, step_id, position, step_status,
               step_attempt, input, error, pause_message, pause_condition, wake_at,
-              wake_after_delay, elapsed_us, ends, payload)
+              wake_after_delay, elapsed_us, ends, payload, place)
     where n.tid is not null and n.step_id is not null
+    order by n.run_id, n.step_id, n.place
     on conflict (run_id, step_id) do update
     set position = excluded.position, status = excluded.status, attempt = excluded.attempt,
         delivery = excluded.delivery, worker_id = excluded.worker_id, started_at = excluded.started_at,
@@ -344,9 +386,9 @@ begin
         having count(*) > 0;
     end if;
     if held.complete then
-        return array_fill('done'::text, array[cardinality(run_ids)]);
+        return array_fill('done'::text, array[size]);
     end if;
-    return {schema}.run_outcomes(run_ids, deliveries, held.tids, repeated);
+    return {schema}.mark_invalid({schema}.run_outcomes(run_ids, deliveries, held.tids, repeated), invalid);
 end
 $$;
 comment on function {schema}.suspend_runs is

@@ -90,6 +90,8 @@ as $$
 declare
     wanted bigint := coalesce((select q.queue_id from {schema}.queues q where q.name = find_runs.workflow), 0);
 begin
+    perform {schema}.page_size(max_rows);
+    perform {schema}.check_range('before_run', before_run, 0, 9223372036854775807);
     if tag is not null then
         return array(
             select r.run_id from {schema}.run_tags t join {schema}.runs r using (run_id)
@@ -147,14 +149,16 @@ create or replace function {schema}.list_runs(
     before_run      bigint default null,
     max_rows        integer default 100
 ) returns setof {schema}.run_info
-language sql stable
+language plpgsql stable
 as $$
-    select i.*
-    from unnest({schema}.find_runs(
-        workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows
-    )) as u (id)
-    join {schema}.run_info i on i.run_id = u.id
-    order by i.run_id desc
+declare
+    ids bigint[] := {schema}.find_runs(
+        workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows);
+begin
+    return query
+    select i.* from unnest(ids) as u (id) join {schema}.run_info i on i.run_id = u.id
+    order by i.run_id desc;
+end
 $$;
 comment on function {schema}.list_runs is
     'Runs for which all that is given holds, newest first; the next page: the last id as before_run.';

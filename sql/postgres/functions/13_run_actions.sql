@@ -102,6 +102,8 @@ declare
     run    record;
     step   record;
 begin
+    perform {schema}.check_text('a step''s id', resume.step_id, 267);
+    perform {schema}.json_proof(data::text);
     select * into run from {schema}.lock_live_run(resume.run_id);
     if {schema}.is_flow_run(resume.run_id) then
         raise exception 'run % is a flow''s: a flow''s steps are not paused', run_id using errcode = 'PW003';

@@ -27,7 +27,13 @@ declare
     calls   boolean;  -- some runs wait for others
     tells   boolean;  -- some workflows publish
     nothing text;     -- see trigger_batch()
+    size    constant integer := coalesce(cardinality(run_ids), 0);
+    invalid boolean[] := {schema}.either_invalid({schema}.invalid_json(size, outputs), {schema}.either_invalid(
+        {schema}.invalid_json(size, errors), {schema}.invalid_json(size, array_replace(event_data, '', null))));
 begin
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+    end if;
     held := {schema}.lock_runs(run_ids, deliveries);
     tids := held.tids;
     workers := held.workers;
@@ -45,9 +51,9 @@ begin
     from generate_series(1, cardinality(run_ids)) i
     where tids[i] is not null and r.run_id = any(array[run_ids[i]]);
 
-    outcomes := array_fill('done'::text, array[cardinality(run_ids)]);
+    outcomes := array_fill('done'::text, array[size]);
     if array_position(tids, null) is not null then
-        outcomes := {schema}.run_outcomes(run_ids, deliveries, tids, repeated);
+        outcomes := {schema}.mark_invalid({schema}.run_outcomes(run_ids, deliveries, tids, repeated), invalid);
         ended := array(
             select n.run_id from unnest(run_ids, tids) as n (run_id, tid) where n.tid is not null
         );
@@ -110,7 +116,14 @@ declare
     calls   boolean;  -- some runs wait for others
     tells   boolean;  -- some workflows publish
     nothing text;     -- see trigger_batch()
+    parsed  json;
 begin
+    begin
+        parsed := {schema}.json_proof(output);
+    exception when others then
+        outcome := 'invalid';
+        return;
+    end;
     -- The row may have changed since the statement began: then its lock is had, but nothing is deleted.
     with gone as (
         delete from {schema}.messages m
@@ -210,7 +223,7 @@ begin
         update {schema}.runs r
         set status = 'ERROR', delivery = g.delivery, updated_at = now_at, completed_at = now_at,
             paused_at = null,
-            error = format('{"type":%s,"message":%s}', to_json(n.type), to_json(n.message))
+            error = format('{"type":%s,"message":%s}', to_json(n.type), to_json(coalesce(n.message, '')))
         from gone g join unnest(run_ids, types, messages) as n (run_id, type, message)
             on n.run_id = g.message_id
         where r.run_id = any(array[g.message_id]) and r.completed_at is null

@@ -153,7 +153,7 @@ begin
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
     select u.run_id, case when u.fate = 'retry' then 'task_retry' else 'step_skipped' end,
            format('{"step":"%s","task_index":%s,"attempt":%s,"error":%s}', u.slug, u.task_index, u.attempts,
-                  to_json(u.error)),
+                  to_json(coalesce(u.error, ''))),
            u.worker_id, u.delivery, fail_held_tasks.at
     from unnest(run_ids, task_indexes, n.fates, errors, n.slugs, n.attempts, n.workers, n.deliveries, n.audited)
         as u (run_id, task_index, fate, error, slug, attempts, worker_id, delivery, audited)
@@ -204,7 +204,7 @@ declare
     next     record;
 begin
     words := array(
-        select format('{"type":"task_failed","message":%s,"step":"%s","attempt":%s}', to_json(u.error), u.slug,
+        select format('{"type":"task_failed","message":%s,"step":"%s","attempt":%s}', to_json(coalesce(u.error, '')), u.slug,
                       u.attempts)
         from unnest(errors, slugs, end_failed_steps.attempts) with ordinality as u (error, slug, attempts, place)
         order by u.place
@@ -294,9 +294,13 @@ as $$
 #variable_conflict use_variable
 declare
     now_at timestamptz := {schema}.clock();
-    held   record;
-    result record;
+    held    record;
+    result  record;
+    invalid boolean[] := {schema}.invalid_times(coalesce(cardinality(message_ids), 0), retry_delays_ms, 0, true);
 begin
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+    end if;
     select * into held from {schema}.lock_task_leases(message_ids, deliveries, run_ids);
     select * into result
     from {schema}.fail_held_tasks(
@@ -313,6 +317,7 @@ begin
             outcomes, message_ids, deliveries, run_ids, step_slugs, task_indexes, array['ERROR', 'QUEUED'],
             repeated);
     end if;
+    outcomes := {schema}.mark_invalid(outcomes, invalid);
 end
 $$;
 comment on function {schema}.fail_tasks is

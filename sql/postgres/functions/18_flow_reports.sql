@@ -186,15 +186,12 @@ as $$
 #variable_conflict use_variable
 declare
     now_at timestamptz := {schema}.clock();
-    wrong  text[] := {schema}.json_errors(outputs);
+    wrong  boolean[] := {schema}.invalid_json(coalesce(cardinality(message_ids), 0), outputs);
     held   record;
     result record;
 begin
     if wrong is not null then  -- left out, as if their leases did not hold
-        deliveries := array(
-            select case when u.wrong is null then u.delivery end
-            from unnest(deliveries, wrong) with ordinality as u (delivery, wrong, place) order by u.place
-        );
+        deliveries := {schema}.valid_deliveries(deliveries, wrong);
     end if;
     if array_position(outputs, null) is not null then
         outputs := array_replace(outputs, null, 'null');
@@ -208,7 +205,7 @@ begin
     ended := result.ended;
     queues := result.queues;
     awaited := {schema}.tell_of_flows(ended, queues, wake);
-    outcomes := array_fill('done'::text, array[cardinality(message_ids)]);
+    outcomes := array_fill('done'::text, array[coalesce(cardinality(message_ids), 0)]);
     if not held.complete then
         outcomes := {schema}.task_outcomes(
             array(select case when u.tid is not null then 'done' end
@@ -216,10 +213,7 @@ begin
             message_ids, deliveries, run_ids, step_slugs, task_indexes, array['SUCCESS'], repeated);
     end if;
     if wrong is not null then
-        outcomes := array(
-            select case when u.wrong is null then u.outcome else 'invalid' end
-            from unnest(outcomes, wrong) with ordinality as u (outcome, wrong, place) order by u.place
-        );
+        outcomes := {schema}.mark_invalid(outcomes, wrong);
     end if;
 end
 $$;
@@ -235,6 +229,7 @@ declare
     now_at timestamptz := {schema}.clock();
     task   record;
 begin
+    perform {schema}.json_proof(output::text);  -- it becomes part of the input of others
     select * into task from {schema}.lock_task(run_id, step_slug, task_index, delivery);
     if task.outcome is not null then
         return task.outcome;

@@ -21,7 +21,7 @@ begin
             workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts, parent_run_ids,
             tag_places, tags, wake) t;
     end if;
-    for i in 1..cardinality(tids) loop
+    for i in 1..coalesce(cardinality(tids), 0) loop
         if not complete then
             children[i] := null;
         end if;
@@ -122,7 +122,19 @@ declare
     forever  constant bigint := 100 * 365.25 * 86400000;
     held     record;
     made     record;
+    size     constant integer := coalesce(cardinality(run_ids), 0);
+    waiting  constant text[] := array_fill('PAUSED'::text, array[size]);
+    invalid  boolean[] := {schema}.either_invalid(
+        {schema}.invalid_new_runs(size, workflows, child_inputs, priorities, delays_ms, ats, idempotency_keys,
+                                  max_attempts, tag_places, tags),
+        {schema}.either_invalid(
+            {schema}.invalid_steps(size, waiting, false, step_ids, positions, waiting, step_attempts, null, elapsed_us),
+            {schema}.invalid_suspensions(size, waiting, null, null, attempts, null, null, null, null, inputs, null, null,
+                                         null, event_data)));
 begin
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+    end if;
     select * into held from {schema}.lock_runs(run_ids, deliveries);
     select * into made
     from {schema}.trigger_called(
@@ -137,15 +149,15 @@ begin
             select case when u.tid is not null then u.delivery end
             from unnest(deliveries, held.tids) with ordinality as u (delivery, tid, place) order by u.place
         ) end,
-        array_fill('PAUSED'::text, array[cardinality(run_ids)]),
-        array_fill(forever, array[cardinality(run_ids)]), null, attempts, null, step_ids, positions,
-        array_fill('PAUSED'::text, array[cardinality(run_ids)]), step_attempts, inputs,
+        waiting,
+        array_fill(forever, array[size]), null, attempts, null, step_ids, positions,
+        waiting, step_attempts, inputs,
         pause_messages => array(
             select format('waits for a run of workflow ''%s''', u.workflow)
             from unnest(made.children, workflows) with ordinality as u (child, workflow, place) order by u.place),
         elapsed_us => elapsed_us, event_kinds => event_kinds, event_data => event_data, repeated => repeated);
     if not held.complete then
-        outcomes := {schema}.run_outcomes(run_ids, deliveries, held.tids, repeated);
+        outcomes := {schema}.mark_invalid({schema}.run_outcomes(run_ids, deliveries, held.tids, repeated), invalid);
     end if;
     perform {schema}.end_calls_of_ended(made.children, now_at);
 end
@@ -183,7 +195,12 @@ declare
     now_at   timestamptz := {schema}.clock();
     held     record;
     made     record;
+    invalid  boolean[] := {schema}.invalid_new_runs(
+        coalesce(cardinality(message_ids), 0), workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts, tag_places, tags);
 begin
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+    end if;
     select * into held from {schema}.lock_task_leases(message_ids, deliveries, run_ids);
     select * into made
     from {schema}.trigger_called(
@@ -194,11 +211,11 @@ begin
     update {schema}.messages m
     set state = 'waiting', visible_at = now_at + interval '100 years', strikes = 0, worker_id = null
     where m.ctid = any(held.tids);
-    outcomes := {schema}.task_outcomes(
+    outcomes := {schema}.mark_invalid({schema}.task_outcomes(
         array(select case when u.tid is not null then 'done' end
               from unnest(message_ids, held.tids) with ordinality as u (id, tid, place) order by u.place),
         message_ids, deliveries, run_ids, step_slugs, task_indexes,
-        array['RUNNING', 'SUCCESS', 'ERROR', 'QUEUED'], repeated);
+        array['RUNNING', 'SUCCESS', 'ERROR', 'QUEUED'], repeated), invalid);
     perform {schema}.end_calls_of_ended(made.children, now_at);
 end
 $$;

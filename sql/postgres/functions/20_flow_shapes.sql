@@ -213,7 +213,7 @@ begin
     difference := {schema}.flow_difference(shape);
     if difference = '' then
         return 'same';
-    elsif not force then
+    elsif force is not true then
         raise exception 'flow ''%'' is there and differs: %; a new name is a new version', flow_slug, difference
             using errcode = 'PW017';
     end if;

@@ -38,7 +38,7 @@ declare
 begin
     select array_agg(coalesce(f.delay_ms, (f.raw * (1 + random() / 2))::bigint) order by f.place) as delays_ms,
            array_agg(case when f.step_id is null then f.failed else f.failures end order by f.place) as attempts,
-           array_agg(coalesce(f.error ->> 'message', f.error::text) order by f.place) as reasons,
+           array_agg({schema}.error_message(f.error::text) order by f.place) as reasons,
            array_agg(f.error::text order by f.place) as errors,
            array_agg(case when f.audited then case when f.step_id is null then 'run_retry' else 'step_retry' end
                           else '' end order by f.place) as kinds,
@@ -47,7 +47,7 @@ begin
     into n
     from (
         select r.*, u.delay_ms, u.error, u.step_id, c.failed,
-               least(r.cap_ms, r.base_ms * power(2, least(c.failed - 1, 60))) as raw
+               least(r.cap_ms, r.base_ms * power(2, least(greatest(c.failed, 1) - 1, 60))) as raw
         from {schema}.retry_rules(run_ids) r
         join unnest(run_ids, delays_ms, errors, step_ids, attempts) with ordinality
             as u (run_id, delay_ms, error, step_id, attempt, place) using (place)
@@ -56,7 +56,7 @@ begin
         ) c
     ) f;
     return {schema}.suspend_runs(
-        run_ids, deliveries, array_fill('RUNNING'::text, array[cardinality(run_ids)]), n.delays_ms,
+        run_ids, deliveries, array_fill('RUNNING'::text, array[coalesce(cardinality(run_ids), 0)]), n.delays_ms,
         attempts => n.attempts, reasons => n.reasons, step_ids => step_ids, positions => positions,
         step_statuses => n.statuses, step_attempts => n.step_attempts, errors => n.errors,
         event_kinds => n.kinds, event_data => n.errors, repeated => repeated
@@ -88,7 +88,7 @@ begin
            array_agg(case when r.audited and s.status is distinct from 'PAUSED' then 'paused' else '' end
                      order by r.place) as kinds,
            array_agg(format('{"type":"pause","message":%s,"step":%s}', to_json(coalesce(u.message, '')),
-                            to_json(u.step_id)) order by r.place) as data
+                            to_json(coalesce(u.step_id, ''))) order by r.place) as data
     into n
     from {schema}.retry_rules(run_ids) r
     join unnest(run_ids, step_ids, messages, check_after_ms) with ordinality
@@ -99,9 +99,9 @@ begin
         offset 0
     ) s on true;
     return {schema}.suspend_runs(
-        run_ids, deliveries, array_fill('PAUSED'::text, array[cardinality(run_ids)]), n.delays_ms,
+        run_ids, deliveries, array_fill('PAUSED'::text, array[coalesce(cardinality(run_ids), 0)]), n.delays_ms,
         attempts => n.attempts, step_ids => step_ids, positions => positions,
-        step_statuses => array_fill('PAUSED'::text, array[cardinality(run_ids)]),
+        step_statuses => array_fill('PAUSED'::text, array[coalesce(cardinality(run_ids), 0)]),
         step_attempts => n.step_attempts, pause_messages => messages, pause_conditions => conditions,
         event_kinds => n.kinds, event_data => n.data, repeated => repeated
     );

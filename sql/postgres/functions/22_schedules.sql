@@ -21,6 +21,31 @@ as $$
 $$;
 comment on function {schema}.list_schedules is 'Schedules with their settings and next fire times, by name.';
 
+-- The same bounds as in src/model/schedule.cpp. Whether a cron expression is one only the library knows.
+create or replace function {schema}.check_schedule(
+    schedule text, cron text, time_zone text, params text, jitter_ms bigint, priority integer, overlap text,
+    catch_up text, catch_up_limit integer, paused boolean, times timestamptz[]
+) returns void
+language plpgsql stable
+as $$
+begin
+    perform {schema}.check_text('a schedule''s name', schedule, 128);
+    perform {schema}.check_text('cron', cron, 1024);
+    perform {schema}.check_text('time_zone', time_zone, 255);
+    perform {schema}.check_given('jitter_ms, priority, overlap, catch_up, catch_up_limit and paused', num_nulls(
+        jitter_ms, priority, overlap, catch_up, catch_up_limit, paused) > 0);
+    perform {schema}.check_range('jitter_ms', jitter_ms, 0, 31536000000);
+    perform {schema}.check_range('priority', priority, -1000000, 1000000);
+    perform {schema}.check_range('catch_up_limit', catch_up_limit, 1, 10000);
+    perform {schema}.check_word('overlap', overlap, array['allow', 'skip', 'queue-one']);
+    perform {schema}.check_word('catch_up', catch_up, array['none', 'last', 'all']);
+    perform {schema}.check_time('a time of a schedule', t) from unnest(times) t;
+    perform {schema}.check_given('params', params is null);
+    perform {schema}.check_json('params', array[params]);
+end
+$$;
+comment on function {schema}.check_schedule is 'Internal: refuses a schedule that can never work.';
+
 -- False: the name exists already (no schedule_id given), or the version is not the one named.
 create or replace function {schema}.save_schedule(
     schedule_id     bigint,
@@ -48,6 +73,11 @@ declare
     id     bigint;
     saved  boolean;
 begin
+    perform {schema}.check_schedule(
+        schedule, save_schedule.cron, save_schedule.time_zone, params, save_schedule.jitter_ms, save_schedule.priority,
+        save_schedule.overlap, save_schedule.catch_up, save_schedule.catch_up_limit, save_schedule.paused,
+        array[save_schedule.starts_at, save_schedule.ends_at, save_schedule.next_fire_at,
+              save_schedule.waiting_fire_at]);
     -- Locked, it cannot be deleted under our hands.
     select w.workflow_id into id
     from {schema}.workflows w
@@ -56,7 +86,6 @@ begin
     if id is null then
         raise exception 'workflow ''%'' does not exist: create it first', workflow using errcode = 'PW007';
     end if;
-    perform {schema}.check_json('params', array[params]);
     if coalesce(save_schedule.schedule_id, 0) = 0 then
         insert into {schema}.schedules
             (name, workflow_id, cron, time_zone, input, starts_at, ends_at, jitter_ms, priority, overlap,
@@ -124,14 +153,14 @@ begin
     due := array(
         select s.schedule_id from {schema}.schedules s
         where not s.paused and s.next_fire_at <= now_at
-        order by s.next_fire_at limit max_rows
+        order by s.next_fire_at limit {schema}.page_size(max_rows)
     ) || array(
         select s.schedule_id from {schema}.schedules s
         where s.waiting_fire_at is not null and not s.paused
           and not exists (
               select from {schema}.runs r where r.run_id = s.last_run_id and r.completed_at is null
           )
-        limit max_rows
+        limit {schema}.page_size(max_rows)
     );
     next_due := (
         select min(s.next_fire_at) from {schema}.schedules s
@@ -186,6 +215,14 @@ declare
     made     bigint[];
 begin
     fired := false;
+    if coalesce(cardinality(fire_ats), 0) > 10000 or cardinality(ats) is distinct from cardinality(fire_ats)
+       or cardinality(idempotency_keys) is distinct from cardinality(fire_ats)
+       or num_nulls(variadic fire_ats) > 0 then
+        raise exception 'fire_ats, ats and idempotency_keys must have as many elements, at most 10000, none null'
+            using errcode = 'PW003';
+    end if;
+    perform {schema}.check_places(null, null, ats);
+    perform {schema}.check_time('next_fire_at', fire_schedule.next_fire_at);
     select f.workflow_id, q.name into fired_workflow_id, workflow
     from {schema}.schedules f join {schema}.queues q on q.queue_id = f.workflow_id
     where f.schedule_id = fire_schedule.schedule_id and f.version = fire_schedule.version;

@@ -1,5 +1,35 @@
 -- The outbox: events that commit with what they tell of. See 24_outbox_dispatch.sql for their delivery.
 
+-- The same bounds as in src/model/check_outbox.cpp.
+create or replace function {schema}.check_outbox(
+    types text[], payloads text[], aggregates text[], subjects text[], traceparents text[], event_ids text[]
+) returns void
+language plpgsql stable
+as $$
+declare
+    wrong text;
+begin
+    select case when n.type is null or octet_length(n.type) not between 1 and 255
+                then 'an event''s type must be 1 to 255 bytes'
+                when n.payload is null then 'there must be a payload for each of the events'
+                when octet_length(n.aggregate) > 1024 or octet_length(n.subject) > 1024
+                then 'an aggregate or subject must have at most 1024 bytes'
+                when octet_length(n.event_id) not between 1 and 255 then 'an event''s id must have 1 to 255 bytes'
+                when n.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
+                then 'a traceparent is 00-<32 hexadecimal digits>-<16>-<2>, in lower case: see W3C trace context'
+           end as reason
+    into wrong
+    from unnest(types, payloads, aggregates, subjects, traceparents, event_ids)
+        as n (type, payload, aggregate, subject, traceparent, event_id)
+    order by reason nulls last limit 1;
+    if wrong is not null then
+        raise exception '%', wrong using errcode = 'PW003';
+    end if;
+    perform {schema}.check_json('payloads', payloads);
+end
+$$;
+comment on function {schema}.check_outbox is 'Internal: refuses events that cannot be published.';
+
 -- Arrays are aligned. A missing id is made here, a missing subject is the aggregate.
 create or replace function {schema}.publish_batch(
     types        text[],
@@ -16,9 +46,7 @@ declare
     now_at timestamptz := {schema}.clock();
     ids    text[];
 begin
-    if exists (select from unnest(types) t where coalesce(octet_length(t), 0) not between 1 and 255) then
-        raise exception 'an event''s type must be 1 to 255 bytes' using errcode = 'PW003';
-    end if;
+    perform {schema}.check_outbox(types, payloads, aggregates, subjects, traceparents, event_ids);
     ids := array(
         select coalesce(n.event_id, gen_random_uuid()::text)
         from unnest(types, event_ids) with ordinality as n (type, event_id, place)
@@ -68,14 +96,16 @@ as $$
 declare
     now_at timestamptz := {schema}.clock();
 begin
+    perform {schema}.check_outbox(types, payloads, aggregates, subjects, traceparents, event_ids);
+    perform {schema}.check_given('event_ids', num_nulls(variadic event_ids) > 0);
     insert into {schema}.outbox
         (event_id, type, payload, aggregate, subject, traceparent, run_id, status, visible_at, created_at)
-    select n.event_id, n.type, n.payload, n.aggregate, n.subject, n.traceparent, n.run_id, 'PENDING',
-           now_at, now_at
+    select coalesce(n.event_id, gen_random_uuid()::text), n.type, n.payload, coalesce(n.aggregate, ''),
+           coalesce(n.subject, n.aggregate, ''), n.traceparent, n.run_id, 'PENDING', now_at, now_at
     from unnest(run_ids, deliveries, step_ids, event_ids, types, payloads, aggregates, subjects,
                 traceparents) with ordinality
         as n (run_id, delivery, step_id, event_id, type, payload, aggregate, subject, traceparent, place)
-    where exists (
+    where n.type is not null and exists (
               select from {schema}.steps s
               where s.run_id = n.run_id and s.step_id = n.step_id and s.delivery = n.delivery
                 and s.status = 'SUCCESS'

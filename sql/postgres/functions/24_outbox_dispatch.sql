@@ -142,6 +142,13 @@ declare
     picked   record;
     more     boolean := false;
 begin
+    if (qty between 1 and 10000 and per_aggregate between 1 and 10000
+        and lease_ms between 0 and {schema}.longest_ms()) is not true then
+        perform {schema}.check_given('qty, per_aggregate and lease_ms', num_nulls(qty, per_aggregate, lease_ms) > 0);
+        perform {schema}.check_range('qty', qty, 1, 10000);
+        perform {schema}.check_range('per_aggregate', per_aggregate, 1, 10000);
+        perform {schema}.check_range('lease_ms', lease_ms, 0, {schema}.longest_ms());
+    end if;
     -- Nearly always there is nothing: that takes no lock.
     select d.* into seen from {schema}.due_outbox(start_at, start_id, at, 1) d;
     if seen.ids is null and start_at > '-infinity' then
@@ -214,7 +221,7 @@ comment on function {schema}.claim_outbox is
     'Claims events for delivery, leased: in order per aggregate, which no other dispatcher gets meanwhile.';
 
 -- kinds: published, retry (after delays_ms, with the error), park (with the error), release (as if it had
--- not been claimed). Returns done or lease_lost for each.
+-- not been claimed). Returns done, lease_lost or invalid for each.
 create or replace function {schema}.report_outbox(
     outbox_ids bigint[], deliveries integer[], kinds text[], errors text[] default null,
     delays_ms bigint[] default null
@@ -225,10 +232,20 @@ set enable_mergejoin = off set enable_sort = off set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-    now_at timestamptz;
-    held   bigint[];
-    freed  text[];  -- their aggregates
+    now_at  timestamptz;
+    held    bigint[];
+    known   constant text[] := array['published', 'retry', 'park', 'release'];
+    size    constant integer := coalesce(cardinality(outbox_ids), 0);
+    invalid boolean[] := {schema}.invalid_times(size, delays_ms, 0, true);
+    freed   text[];  -- their aggregates
 begin
+    if (kinds <@ known and cardinality(kinds) >= size) is not true then
+        invalid := {schema}.either_invalid(invalid, array(
+            select (kinds[i] = any(known)) is not true from generate_series(1, size) i order by i));
+    end if;
+    if invalid is not null then
+        deliveries := {schema}.valid_deliveries(deliveries, invalid);
+    end if;
     perform pg_advisory_xact_lock_shared({schema}.outbox_lock_key());
     -- Read under the lock: no claim that was before this report has seen a later time.
     now_at := {schema}.clock();
@@ -257,11 +274,11 @@ begin
     if {schema}.free_lines(freed, now_at) or 'release' = any(kinds) then
         perform pg_notify('pawl_{schema_name}', '-2');
     end if;
-    return array(
+    return {schema}.mark_invalid(array(
         select case when n.outbox_id = any(held) then 'done' else 'lease_lost' end
         from unnest(outbox_ids) with ordinality as n (outbox_id, place)
         order by n.place
-    );
+    ), invalid);
 end
 $$;
 comment on function {schema}.report_outbox is
@@ -407,7 +424,7 @@ as $$
            o.run_id, o.status, o.attempts, o.last_error, o.created_at,
            case when o.status = 'PENDING' then o.visible_at end, o.published_at
     from unnest({schema}.outbox_page(wanted_status, wanted_type, wanted_aggregate, wanted_run, after_event,
-                                     max_rows)) with ordinality as p (outbox_id, place)
+                                     {schema}.page_size(max_rows))) with ordinality as p (outbox_id, place)
     cross join lateral (select o.* from {schema}.outbox o where o.outbox_id = p.outbox_id offset 0) o
     order by p.place
 $$;

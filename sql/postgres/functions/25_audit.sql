@@ -162,6 +162,7 @@ as $$
 declare
     now_at timestamptz := {schema}.clock();
 begin
+    perform {schema}.check_json('event_data', array_replace(event_data, '', null));
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
     select n.run_id, n.kind, coalesce(nullif(n.data, ''), '{}'), s.worker_id, n.delivery, now_at
     from unnest(run_ids, deliveries, step_ids, statuses, event_kinds, event_data) with ordinality
@@ -171,12 +172,12 @@ begin
         where s.run_id = n.run_id and s.step_id = n.step_id and s.delivery = n.delivery and s.status = n.status
         offset 0
     ) s
-    where not repeated or not exists (
+    where n.kind <> '' and (repeated is not true or not exists (
         select from {schema}.events e
         where e.run_id = n.run_id and e.kind = n.kind and e.delivery = n.delivery
-          and e.data::json ->> 'step' = n.step_id
+          and {schema}.json_member(e.data, 'step') = n.step_id
         offset 0
-    )
+    ))
     order by n.place;
 end
 $$;

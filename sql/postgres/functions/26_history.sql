@@ -52,7 +52,7 @@ as $$
     where s.status = 'PAUSED' and not exists (
         select from {schema}.events e
         where e.run_id = history_entries.run_id and e.kind in ('paused', 'suspended')
-          and e.data::json ->> 'step' = s.step_id
+          and {schema}.json_member(e.data, 'step') = s.step_id
     )
     union all
     select s.completed_at, 1, s.delivery, s.position, 2, -1,
@@ -88,15 +88,20 @@ as $$
            case when r.is_flow then 0 else e.delivery end,
            coalesce(s.position, case when e.kind = 'started' then -1 else 2147483647 end),
            case when e.kind in ('step_succeeded', 'step_failed', 'step_skipped') then 2 else 1 end,
-           coalesce((d.data ->> 'task_index')::integer, -1), e.kind, s.step_id, null,
-           coalesce(case when s.step_id is not null then (d.data ->> 'attempt')::integer end, 0), e.delivery,
+           coalesce(d.task_index, -1), e.kind, s.step_id, null,
+           coalesce(case when s.step_id is not null then d.attempt end, 0), e.delivery,
            e.worker_id, e.data, e.event_id
     from {schema}.events e
     cross join run r
     cross join lateral (
-        select case when e.kind in ('run_failed', 'run_retry', 'forked') then '{}' else e.data end::json as data
+        select {schema}.json_member(o.data, 'step') as step,
+               substring({schema}.json_member(o.data, 'task_index') from '^[0-9]{1,9}$')::integer as task_index,
+               substring({schema}.json_member(o.data, 'attempt') from '^[0-9]{1,9}$')::integer as attempt
+        from (
+            select case when e.kind in ('run_failed', 'run_retry', 'forked') then '{}' else e.data end as data
+        ) o
     ) d
-    left join step s on s.step_id = d.data ->> 'step'
+    left join step s on s.step_id = d.step
     where e.run_id = history_entries.run_id
       and (e.kind = 'task_succeeded' and s.initial_tasks = 1 and s.completed_at = e.at) is not true
     union all
@@ -105,7 +110,7 @@ as $$
                when 'SUCCESS' then 'run_succeeded'
                when 'CANCELLED' then 'cancelled'
                else coalesce((
-                   select t.type from (select r.error::json ->> 'type' as type) t
+                   select t.type from (select {schema}.json_member(r.error, 'type') as type) t
                    where t.type in ('poison', 'no_handler_registered', 'buried')
                ), 'run_failed') end,
            null, r.status, 0, r.delivery, r.worker_id, coalesce(r.error, r.output), null

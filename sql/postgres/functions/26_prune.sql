@@ -234,6 +234,8 @@ declare
     until_id bigint := most;
     next     record;
 begin
+    perform {schema}.page_size(max_rows);
+    dry_run := coalesce(dry_run, false);
     looked := 0;
     pruned := 0;
     select r.* into p from {schema}.retention r
@@ -284,6 +286,11 @@ declare
     now_at timestamptz := {schema}.clock();
     due    timestamptz;
 begin
+    perform {schema}.check_given('interval_ms', interval_ms is null);
+    perform {schema}.check_range('interval_ms', interval_ms, 0, {schema}.longest_ms());
+    -- A caller must not keep the others from pruning for longer.
+    interval_ms := least(interval_ms, 366 * 86400000::bigint);
+    again := coalesce(again, false);
     select t.due_at into due from {schema}.prune_turn t;
     granted := again or due <= now_at;
     if granted then

@@ -33,3 +33,7 @@ create unlogged table {schema}.followed_runs (
     run_id bigint primary key,
     until  timestamptz not null
 );
+-- Leases of workers have bounds: with one out of them every list of workers failed.
+update {schema}.workers set lease_ms = least(greatest(lease_ms, 1), 3162240000000)
+where lease_ms not between 1 and 3162240000000;
+alter table {schema}.workers add constraint workers_lease check (lease_ms between 1 and 3162240000000);

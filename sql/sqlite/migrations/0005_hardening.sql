@@ -21,3 +21,6 @@ create index pawl_messages_lane_due on pawl_messages (queue_id, lane, visible_at
     where state <> 'ready' and lane is not null;
 
 -- followed_runs of PostgreSQL is not needed here: there is no NOTIFY.
+-- Leases of workers have bounds, as on PostgreSQL.
+update pawl_workers set lease_ms = min(max(lease_ms, 1), 3162240000000)
+where lease_ms not between 1 and 3162240000000;
