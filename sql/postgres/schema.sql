@@ -51,6 +51,14 @@ where has_schema_privilege(n.oid, 'usage') and has_table_privilege(v.oid, 'selec
       select from pg_class m where m.relnamespace = n.oid and m.relname = 'schema_manifest' and m.relkind = 'r')
 order by n.nspname
 
+-- Those that look like ours and that we may not read.
+-- name: unreadable_tenants()
+select coalesce(string_agg(n.nspname::text, ', ' order by n.nspname), ''), current_user::text
+from pg_namespace n
+join pg_class v on v.relnamespace = n.oid and v.relname = 'schema_version' and v.relkind = 'r'
+join pg_class m on m.relnamespace = n.oid and m.relname = 'schema_manifest' and m.relkind = 'r'
+where not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(v.oid, 'select'))
+
 -- name: clear_manifest()
 delete from {schema}.schema_manifest
 
@@ -61,5 +69,8 @@ select * from unnest(@kinds::text[], @names::text[], @definitions::text[])
 -- name: manifest()
 select kind, name, definition from {schema}.schema_manifest
 
--- name: clock_is_real(function_name)
-select prosrc = ' select clock_timestamp() ' from pg_proc where oid = to_regprocedure(@function_name::text)
+-- By the catalogue, which needs no right on the schema.
+-- name: clock_is_real(schema)
+select p.prosrc = ' select clock_timestamp() '
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+where n.nspname = @schema::text and p.proname = 'clock' and p.pronargs = 0

@@ -212,7 +212,7 @@ SchemaReport PostgresStore::compare_with_manifest(Connection& connection) {
 
 bool PostgresStore::has_test_clock() {
     Params name;
-    name.text(fmt::format("\"{}\".clock()", target_.schema));
+    name.text(target_.schema);
     const Rows rows =
         translated([&] { return pool_.lend()->run(sql::clock_is_real, name, Access::read); });
     return !rows.empty() && !rows.boolean(0, 0);

@@ -1,4 +1,6 @@
 // Tenants are schemas of the same database.
+#include <fmt/format.h>
+
 #include "generated/postgres_sql.h"
 #include "postgres/postgres_store.h"
 
@@ -16,6 +18,20 @@ std::vector<Tenant> read_tenants(const Rows& rows) {
     return tenants;
 }
 
+// A list without any of them would say that none is installed.
+void refuse_unreadable(const Rows& rows) {
+    if (rows.text(0, 0).empty()) return;
+    throw Error(
+        ErrorCode::database_error,
+        fmt::format(
+            "role '{}' may read none of the stores in this database ({}): ask their owner for "
+            "grant_access",
+            rows.text(0, 1),
+            rows.text(0, 0)
+        )
+    );
+}
+
 }  // namespace
 
 std::vector<Tenant> PostgresStore::tenants() {
@@ -23,9 +39,14 @@ std::vector<Tenant> PostgresStore::tenants() {
     const auto connection = pool_.lend();
     for (int tries = 1;; ++tries) {
         try {
-            return read_tenants(translated([&] {
+            auto found = read_tenants(translated([&] {
                 return connection->run(sql::tenants, {}, Access::read);
             }));
+            if (found.empty())
+                refuse_unreadable(translated([&] {
+                    return connection->run(sql::unreadable_tenants, {}, Access::read);
+                }));
+            return found;
         } catch (const Error& error) {
             if (error.code() != ErrorCode::not_installed || tries == tenants_tries) throw;
         }

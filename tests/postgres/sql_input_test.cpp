@@ -165,7 +165,10 @@ TEST_P(SqlInputTest, batches_of_arrays_that_do_not_fit_together_are_refused) {
         "PW003 the arrays must not have more elements than there are items: 1";
     EXPECT_EQ(refusal("trigger_batch(array['job'], array['1'], array[1, 2])"), aligned);
     EXPECT_EQ(refusal("enqueue_batch('work', array['1']::json[], array[1, 2])"), aligned);
-    EXPECT_EQ(refusal("publish_batch(array['t'], array['1'], array['a', 'b'])"), "PW003 an event's type must be 1 to 255 bytes");
+    EXPECT_EQ(
+        refusal("publish_batch(array['t'], array['1'], array['a', 'b'])"),
+        "PW003 an event's type must be 1 to 255 bytes"
+    );
     EXPECT_EQ(
         refusal("trigger_batch(array['job', 'job'], array['1'])"),
         "PW003 inputs must have as many elements as workflows"

@@ -49,6 +49,15 @@ INSTANTIATE_TEST_SUITE_P(
     , TenantAccessTest, ::testing::Values(BackendKind::postgres), backend_name
 );
 
+TEST_P(TenantAccessTest, a_role_that_may_read_no_tenant_is_told_so) {
+    const Error error = error_of([&] { (void)as_role(name("a")).tenants(); });
+    EXPECT_TRUE(contains(error.what(), "may read none of the stores in this database"));
+    EXPECT_TRUE(contains(error.what(), name("a")));
+    EXPECT_TRUE(contains(error.what(), "grant_access"));
+    grant("producer");
+    EXPECT_EQ(as_role(name("a")).tenants().size(), 1U);
+}
+
 TEST_P(TenantAccessTest, a_role_of_one_tenant_may_call_and_read_nothing_of_another) {
     for (const char* access : {"producer", "worker", "operator"}) {
         grant(access);
