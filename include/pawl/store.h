@@ -54,10 +54,19 @@ struct ConnectOptions {
     Duration prune_interval = std::chrono::minutes(10);
 };
 
-/// What verify() found. Empty means: exactly what install() made.
+/// What verify() found. No problems: the schema is what this version of the library defines.
 struct SchemaReport {
     int version = 0;                    ///< of the database; 0: not installed
     std::vector<std::string> problems;  ///< "index messages_ready is missing", ...
+    [[nodiscard]] bool ok() const { return problems.empty(); }
+};
+
+/// What install() did.
+struct InstallReport {
+    int from_version = 0;               ///< before the call; 0: not installed
+    int version = 0;                    ///< after the call
+    std::vector<std::string> repaired;  ///< "index messages_ready is missing: restored", ...
+    std::vector<std::string> problems;  ///< what it could not repair, and why
     [[nodiscard]] bool ok() const { return problems.empty(); }
 };
 
@@ -75,9 +84,13 @@ class Store {
 public:
     explicit Store(std::shared_ptr<store::Backend> backend);
 
-    /// Creates or upgrades the schema. Idempotent; safe from several processes at once and while
-    /// workers run. Throws schema_too_new where the database was written by a newer pawl.
-    void install() const;
+    /// Creates or upgrades the schema, and restores indexes, functions, views, constraints and
+    /// settings that are missing or different. Tables and columns that were dropped are not
+    /// restored, because their data are lost: they are reported as problems. Repairs and problems
+    /// are logged as warnings too. Idempotent; safe from several processes at once and while workers
+    /// run. Throws schema_too_new if the database was written by a newer pawl.
+    InstallReport install() const;
+    /// Compares the schema with what this version of the library defines. Changes nothing.
     [[nodiscard]] SchemaReport verify() const;
 
     /// The tenants that are installed and that we may read, by name. This store need not be one.

@@ -9,16 +9,6 @@ select coalesce(max(version), 0) from pawl_schema_version;
 -- name: record_migration(version, name, installed_at)
 insert into pawl_schema_version (version, name, installed_at) values (@version, @name, @installed_at);
 
--- name: clear_manifest()
-delete from pawl_schema_manifest;
-
--- Automatic indexes have no definition: their table's says it all.
--- name: write_manifest()
-insert into pawl_schema_manifest (kind, name, definition)
-select s.type, s.name, s.sql
-from sqlite_master s
-where s.name like 'pawl\_%' escape '\' and s.sql is not null;
-
 -- Changes nothing; only the lock stays.
 -- name: take_write_lock()
 update pawl_schema_version set version = version where false;
@@ -26,12 +16,24 @@ update pawl_schema_version set version = version where false;
 -- name: table_exists(name)
 select count(*) from sqlite_master where type = 'table' and name = @name;
 
--- name: manifest_problems()
-select m.kind, m.name, case when s.name is null then 'missing' else 'different' end
-from pawl_schema_manifest m
-left join sqlite_master s on s.type = m.kind and s.name = m.name
-where s.sql is not m.definition
-order by m.kind desc, m.name;
+-- What is in the file: kind, name, the table it belongs to, its definition, and the statements that create it again.
+-- Automatic indexes have no definition: their table has it.
+-- name: catalogue()
+select 'table', s.name, s.name, s.sql, ''
+from sqlite_master s
+where s.type = 'table' and s.name like 'pawl\_%' escape '\'
+union all
+select 'column', s.name || '.' || c.name, s.name,
+       lower(c.type) || iif(c."notnull", ' not null', '') || iif(c.pk > 0, ' primary key', '')
+           || coalesce(' default ' || c.dflt_value, ''),
+       ''
+from sqlite_master s join pragma_table_xinfo(s.name) c
+where s.type = 'table' and s.name like 'pawl\_%' escape '\'
+union all
+select s.type, s.name, iif(s.type = 'view', '', s.tbl_name), s.sql,
+       'drop ' || s.type || ' if exists "' || s.name || '"; ' || s.sql
+from sqlite_master s
+where s.type <> 'table' and s.name like 'pawl\_%' escape '\' and s.sql is not null;
 
 -- name: fixed_clock()
 select fixed_at from pawl_clock limit 1;

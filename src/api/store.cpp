@@ -12,8 +12,13 @@ using store::retrying;
 
 Store::Store(std::shared_ptr<store::Backend> backend) : backend_(std::move(backend)) {}
 
-void Store::install() const {
-    retrying(*backend_, [&] { return backend_->install(); });
+InstallReport Store::install() const {
+    InstallReport report = retrying(*backend_, [&] { return backend_->install(); });
+    for (const std::string& repaired : report.repaired)
+        backend_->log().warning("install: " + repaired);
+    for (const std::string& problem : report.problems)
+        backend_->log().warning("install: " + problem);
+    return report;
 }
 
 SchemaReport Store::verify() const {

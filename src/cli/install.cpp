@@ -8,15 +8,28 @@ namespace pawl::cli {
 
 namespace {
 
+std::string lines(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) all += text + "\n";
+    return all;
+}
+
 ExitCode install(const Context& context) {
-    const Store store = context.connect();
-    store.install();
-    const int version = store.verify().version;
+    ConnectOptions options;
+    options.log = nullptr;  // the answer has it all
+    const InstallReport done = context.connect(std::move(options)).install();
+    auto summary = json_object({{"installed", true}, {"schema_version", done.version}});
+    summary = with_field(summary, "repaired", to_json(done.repaired));
     context.answer(
-        json_object({{"installed", true}, {"schema_version", version}}),
-        fmt::format("installed, schema version {}", version)
+        with_field(summary, "problems", to_json(done.problems)),
+        fmt::format(
+            "{}{}installed, schema version {}",
+            lines(done.repaired),
+            lines(done.problems),
+            done.version
+        )
     );
-    return ExitCode::ok;
+    return done.ok() ? ExitCode::ok : ExitCode::failure;
 }
 
 ExitCode verify(const Context& context) {
@@ -28,7 +41,7 @@ ExitCode verify(const Context& context) {
     if (found.ok()) return ExitCode::ok;
     context.remark(
         found.version == 0 ? "nothing is installed here; run: pawl install"
-                           : "the schema is not what pawl install makes; try: pawl install"
+                           : "run: pawl install   (it restores what can be restored)"
     );
     return ExitCode::failure;
 }
@@ -36,10 +49,10 @@ ExitCode verify(const Context& context) {
 }  // namespace
 
 void add_install_commands(const Command& root) {
-    root.add("install", "Create or upgrade the store's schema; safe to repeat")
+    root.add("install", "Create, upgrade or repair the store's schema; safe to repeat")
         .examples("  pawl install\n  pawl install --url 'postgresql://me@db/app?schema=tenant_a'")
         .run(install);
-    root.add("verify", "Compare the store with what install makes; exit 1 on any difference")
+    root.add("verify", "Compare the store with what this pawl defines; exit 1 on any difference")
         .examples("  pawl verify --json")
         .run(verify);
 }

@@ -20,7 +20,7 @@ class PostgresStore final : public store::Backend {
 public:
     PostgresStore(PostgresTarget target, ConnectOptions options, base::Log log);
 
-    void install() override;
+    InstallReport install() override;
     SchemaReport verify() override;
     std::vector<Tenant> tenants() override;
     std::shared_ptr<store::Backend> open_tenant(const std::string& name) override;
@@ -211,9 +211,7 @@ private:
         QueueId queue, Wake wake = Wake::after_commit
     );              // here and, after the commit, in other processes; 0: all
     void listen();  // where nobody does yet
-    void apply_migrations(Connection& connection, int version);
-    void record_manifest(Connection& connection);
-    SchemaReport compare_with_manifest(Connection& connection);
+    SchemaReport inspect(Connection& connection);
 
     const PostgresTarget target_;
     Pool pool_;

@@ -1,25 +1,15 @@
 // install(), verify(), the version check, and the test clock.
 #include <fmt/format.h>
-#include <map>
 
 #include "generated/postgres_migrations.h"
 #include "generated/postgres_sql.h"
 #include "postgres/postgres_store.h"
+#include "postgres/schema_repair.h"
+#include "postgres/schema_state.h"
 
 namespace pawl::postgres {
 
 namespace {
-
-constexpr int library_version = static_cast<int>(sql::migrations.size());
-
-// FNV-1a: tells whether the functions in the database are this library's.
-std::string functions_checksum() {
-    std::uint64_t hash = 14695981039346656037ULL;
-    for (const auto file : sql::functions) {
-        for (const char c : file) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    }
-    return fmt::format("{:016x}", hash);
-}
 
 struct InstalledVersion {
     int version = 0;
@@ -42,45 +32,31 @@ InstalledVersion installed_version(Connection& connection, const std::string& sc
             "schema '{}' has version {}, this program knows up to {}: upgrade the program",
             schema,
             version,
-            library_version
+            library_version()
         )
     );
 }
 
-using Catalogue = std::map<std::pair<std::string, std::string>, std::string>;
-
-Catalogue read_catalogue(const Rows& rows) {
-    Catalogue catalogue;
-    for (int i = 0; i < rows.size(); ++i)
-        catalogue[{rows.string(i, 0), rows.string(i, 1)}] = rows.string(i, 2);
-    return catalogue;
+void lock_schema(Connection& connection, const std::string& schema) {
+    Params key;
+    key.text("pawl:install:" + schema);
+    connection.run(sql::safe_search_path, {}, Access::read);
+    connection.run(sql::install_lock, key, Access::write);
 }
 
-// Rolls back what an exception leaves open.
-class ScriptTransaction {
-public:
-    explicit ScriptTransaction(Connection& connection) : connection_(connection) {
-        connection_.run_script("begin", "begin");
+void upgrade(Connection& connection, int version) {
+    connection.run_script(connection.expand(sql::create_schema.text), sql::create_schema.name);
+    apply_scripts(connection, version);
+    for (const auto& migration : sql::migrations) {
+        if (migration.version <= version) continue;
+        Params params;
+        params.int4(migration.version).text(migration.name).text(functions_checksum());
+        connection.run(sql::record_version, params, Access::write);
     }
-    ~ScriptTransaction() {
-        if (done_ || connection_.broken()) return;
-        try {
-            connection_.run_script("rollback", "rollback");
-        } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the server rolls back
-                                           // itself
-        }
-    }
-    void commit() {
-        connection_.run_script("commit", "commit");
-        done_ = true;
-    }
-    ScriptTransaction(const ScriptTransaction&) = delete;
-    ScriptTransaction& operator=(const ScriptTransaction&) = delete;
-
-private:
-    Connection& connection_;
-    bool done_ = false;
-};
+    Params checksum;
+    checksum.text(functions_checksum());
+    connection.run(sql::record_functions, checksum, Access::write);
+}
 
 }  // namespace
 
@@ -95,8 +71,8 @@ Pool::Lent PostgresStore::checked(Pool& pool, std::optional<Duration> call_timeo
 
 void PostgresStore::check_schema(Connection& connection) {
     const int version = installed_version(connection, target_.schema).version;
-    if (version > library_version) refuse_newer(target_.schema, version);
-    if (version == library_version) return;
+    if (version > library_version()) refuse_newer(target_.schema, version);
+    if (version == library_version()) return;
     throw Error(
         version == 0 ? ErrorCode::not_installed : ErrorCode::schema_too_old,
         version == 0
@@ -110,78 +86,46 @@ void PostgresStore::check_schema(Connection& connection) {
                   "install)",
                   target_.schema,
                   version,
-                  library_version
+                  library_version()
               )
     );
 }
 
-void PostgresStore::install() {
+InstallReport PostgresStore::install() {
     const auto connection = pool_.lend();
-    translated([&] {
+    return translated([&] {
+        InstallReport report;
+        SchemaRepair repair(*connection, target_, report);
         ScriptTransaction transaction(*connection);
         // Several processes install at once: one works, the others wait and find it done.
-        Params key;
-        key.text("pawl:install:" + target_.schema);
-        connection->run(sql::install_lock, key, Access::write);
+        lock_schema(*connection, target_.schema);
         const auto installed = installed_version(*connection, target_.schema);
-        if (installed.version > library_version) refuse_newer(target_.schema, installed.version);
-        if (installed.version < library_version || installed.functions != functions_checksum())
-            apply_migrations(*connection, installed.version);
+        if (installed.version > library_version()) refuse_newer(target_.schema, installed.version);
+        report.from_version = installed.version;
+        report.version = library_version();
+        const bool fresh =
+            installed.version == 0 && found_catalogue(*connection, target_.schema).empty();
+        if (installed.version < library_version() || installed.functions != functions_checksum())
+            upgrade(*connection, installed.version);
+        repair.restore(fresh ? SchemaRepair::Schema::fresh : SchemaRepair::Schema::existing);
         transaction.commit();
+        repair.restore_indexes();
+        return report;
     });
-}
-
-void PostgresStore::apply_migrations(Connection& connection, int version) {
-    connection.run_script(
-        connection.expand("create schema if not exists {schema}"), "create schema"
-    );
-    const auto run = [&](std::string_view script, std::string_view name) {
-        connection.run_script(connection.expand(script), name);
-    };
-    for (const auto& migration : sql::migrations) {
-        if (migration.version > version) run(migration.text, migration.name);
-    }
-    for (const auto file : sql::functions) run(file, "functions");
-    for (const auto& migration : sql::migrations) {
-        if (migration.version <= version) continue;
-        Params params;
-        params.int4(migration.version).text(migration.name).text(functions_checksum());
-        connection.run(sql::record_version, params, Access::write);
-    }
-    Params checksum;
-    checksum.text(functions_checksum());
-    connection.run(sql::record_functions, checksum, Access::write);
-    record_manifest(connection);
-}
-
-void PostgresStore::record_manifest(Connection& connection) {
-    Params schema;
-    schema.text(target_.schema);
-    const auto catalogue = read_catalogue(connection.run(sql::catalogue, schema, Access::read));
-    std::vector<std::string> kinds;
-    std::vector<std::string> names;
-    std::vector<std::string> definitions;
-    for (const auto& [key, definition] : catalogue) {
-        kinds.push_back(key.first);
-        names.push_back(key.second);
-        definitions.push_back(definition);
-    }
-    Params params;
-    params.text_array(kinds).text_array(names).text_array(definitions);
-    connection.run(sql::clear_manifest, {}, Access::write);
-    connection.run(sql::record_manifest, params, Access::write);
 }
 
 SchemaReport PostgresStore::verify() {
     const auto connection = pool_.lend();
     try {
-        return compare_with_manifest(*connection);
+        const ScriptTransaction undone(*connection);
+        lock_schema(*connection, target_.schema);
+        return inspect(*connection);
     } catch (const Refused& refused) {  // what verify() itself needs is missing
-        return {library_version, {to_error(refused.error, target_.schema).what()}};
+        return {library_version(), {to_error(refused.error, target_.schema).what()}};
     }
 }
 
-SchemaReport PostgresStore::compare_with_manifest(Connection& connection) {
+SchemaReport PostgresStore::inspect(Connection& connection) {
     SchemaReport report;
     try {
         check_schema(connection);
@@ -191,21 +135,27 @@ SchemaReport PostgresStore::compare_with_manifest(Connection& connection) {
         report.version = installed_version(connection, target_.schema).version;
         return report;
     }
-    report.version = library_version;
-    Params schema;
-    schema.text(target_.schema);
-    const auto found = read_catalogue(connection.run(sql::catalogue, schema, Access::read));
-    const auto expected = read_catalogue(connection.run(sql::manifest, {}, Access::read));
-    for (const auto& [key, definition] : expected) {
-        const auto at = found.find(key);
-        if (at == found.end()) {
-            report.problems.push_back(fmt::format("{} {} is missing", key.first, key.second));
-        } else if (at->second != definition) {
-            report.problems.push_back(
-                key.second == "clock()" ? std::string("the clock is replaced by a test clock")
-                                        : fmt::format("{} {} is different", key.first, key.second)
-            );
+    report.version = library_version();
+    const auto found = found_catalogue(connection, target_.schema);
+    std::optional<store::Catalogue> expected;
+    try {
+        expected = expected_catalogue(connection, target_.schema);
+    } catch (const Refused& refused) {  // no right to create a schema, or a standby
+        expected = recorded_catalogue(connection);
+        if (!expected) {
+            report.problems.push_back(fmt::format(
+                "schema '{}' cannot be compared: {} (run verify as the owner of the schema)",
+                target_.schema,
+                refused.error.message
+            ));
+            return report;
         }
+    }
+    for (const auto& difference : store::compare(found, *expected)) {
+        report.problems.push_back(
+            is_test_clock(difference) ? std::string("the clock is replaced by a test clock")
+                                      : store::describe(difference)
+        );
     }
     return report;
 }

@@ -1,6 +1,7 @@
 #include "sqlite/connections.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace pawl::sqlite {
 
@@ -18,14 +19,32 @@ std::size_t readers_allowed(const SqliteTarget& target) {
 Connections::Connections(const SqliteTarget& target)
     : target_(target),
       path_(check_path(target.path)),
-      max_readers_(readers_allowed(target)),
-      writer_(std::make_unique<Database>(target_, path_, Database::Role::writer)) {}
+      max_readers_(readers_allowed(target)) {
+    if (is_memory(target_)) {
+        open_writer(Database::Role::creator);
+    } else if (std::filesystem::exists(path_)) {
+        open_writer(Database::Role::writer);  // a file that cannot be used is refused here
+    }
+}
+
+void Connections::open_writer(Database::Role role) {
+    if (!writer_) writer_ = std::make_unique<Database>(target_, path_, role);
+}
 
 Connections::Borrowed Connections::writer() {
+    return take_writer(Database::Role::writer);
+}
+
+Connections::Borrowed Connections::creator() {
+    return take_writer(Database::Role::creator);
+}
+
+Connections::Borrowed Connections::take_writer(Database::Role role) {
     const auto deadline = steady_clock::now() + target_.busy_timeout;
     std::unique_lock lock(mutex_);
     if (!writer_free_.wait_until(lock, deadline, [&] { return !writer_taken_; }))
         throw busy_error({target_.path, target_.busy_timeout});
+    open_writer(role);
     writer_taken_ = true;
     writer_->wait_for_locks_until(deadline);
     return {*this, *writer_, Database::Role::writer};
@@ -71,7 +90,7 @@ Database& Connections::take_reader(Database::Deadline deadline) {
 
 void Connections::give_back(Database& database, Database::Role role) {
     const std::lock_guard lock(mutex_);
-    if (role == Database::Role::writer) {
+    if (role != Database::Role::reader) {
         writer_taken_ = false;
         writer_free_.notify_one();
     } else {

@@ -33,9 +33,11 @@ public:
     };
 
     // Waits for its turn; both the waiting here and the waiting for other processes count against
-    // busy_timeout. Throws Error(busy).
+    // busy_timeout. Throws Error(busy), Error(not_installed) while there is no file.
     [[nodiscard]] Borrowed writer();
     [[nodiscard]] Borrowed reader();
+    // As writer(), but creates the file.
+    [[nodiscard]] Borrowed creator();
     // One more, for a thread that needs it for itself.
     [[nodiscard]] std::unique_ptr<Database> open_extra() const;
     [[nodiscard]] bool in_memory() const { return is_memory(target_); }
@@ -43,14 +45,16 @@ public:
 
 private:
     void give_back(Database& database, Database::Role role);
+    [[nodiscard]] Borrowed take_writer(Database::Role role);
+    void open_writer(Database::Role role);  // unless it is open
     [[nodiscard]] Database& take_reader(Database::Deadline deadline);
 
     const SqliteTarget target_;
     const std::string path_;
     const std::size_t max_readers_;
-    std::unique_ptr<Database> writer_;
 
     std::mutex mutex_;
+    std::unique_ptr<Database> writer_;  // none while there is no file
     std::condition_variable writer_free_;
     std::condition_variable reader_free_;
     std::atomic<bool> writer_taken_ = false;  // changed under the mutex

@@ -24,24 +24,63 @@ constexpr store::Statement query_only_on{"query_only", "pragma query_only = on",
     throw Error(ErrorCode::connection_failed, fmt::format("cannot open '{}': {}", path, why));
 }
 
+int try_open(const std::string& name, int flags, ConnectionHandle& handle) {
+    sqlite3* opened = nullptr;
+    int code = sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    handle.reset(opened);
+    if (code != SQLITE_OK) return code;
+    sqlite3_extended_result_codes(opened, 1);
+    // The file is read only now: a file in WAL mode may be refused.
+    if (sqlite3_db_readonly(opened, "main") == 1)
+        code = sqlite3_exec(opened, "pragma schema_version", nullptr, nullptr, nullptr);
+    return code;
+}
+
+// %XX for all that has a meaning in a URI.
+std::string as_uri(const std::string& path) {
+    std::string uri = "file:";
+    for (const char c : path) {
+        if (c == '%' || c == '?' || c == '#') {
+            uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+        } else {
+            uri.push_back(c);
+        }
+    }
+    return uri;
+}
+
+// A file in a folder where no -shm file can be created: readable if nobody writes to it, and then
+// there is no -wal file.
+bool is_at_rest(const std::string& path) {
+    std::error_code ignored;
+    const std::string wal = path + "-wal";
+    return !std::filesystem::exists(wal, ignored) ||
+           std::filesystem::file_size(wal, ignored) == 0;
+}
+
 ConnectionHandle open_connection(
     const SqliteTarget& target, const std::string& absolute_path, Database::Role role
 ) {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;  // never two threads at a time
-    if (role == Database::Role::writer) flags |= SQLITE_OPEN_CREATE;
-    sqlite3* opened = nullptr;
-    const int code = sqlite3_open_v2(absolute_path.c_str(), &opened, flags, nullptr);
-    ConnectionHandle handle(opened);
-    if (code != SQLITE_OK) {
-        cannot_open(
-            target.path,
-            fmt::format(
-                "{} (the file and its folder must be readable and writable)", sqlite3_errstr(code)
-            )
+    int flags = SQLITE_OPEN_READWRITE;  // falls back to read-only by itself
+    if (role == Database::Role::creator) flags |= SQLITE_OPEN_CREATE;
+    ConnectionHandle handle;
+    int code = try_open(absolute_path, flags, handle);
+    if (code == SQLITE_OK) return handle;
+    std::error_code ignored;
+    if (role != Database::Role::creator && !std::filesystem::exists(absolute_path, ignored))
+        throw no_file_error(target.path);
+    if ((code & 0xff) == SQLITE_CANTOPEN && is_at_rest(absolute_path)) {
+        const int immutable = try_open(
+            as_uri(absolute_path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle
         );
+        if (immutable == SQLITE_OK) return handle;
     }
-    sqlite3_extended_result_codes(opened, 1);
-    return handle;
+    cannot_open(
+        target.path,
+        fmt::format(
+            "{} (the file and its folder must be readable and writable)", sqlite3_errstr(code)
+        )
+    );
 }
 
 std::string read_text(Session& session, const store::Statement& statement) {
@@ -78,8 +117,6 @@ Database::Database(const SqliteTarget& target, const std::string& absolute_path,
       session_(connection_.get(), ErrorContext{target.path, target.busy_timeout}),
       deadline_(steady_clock::now() + target.busy_timeout) {
     sqlite3_busy_handler(connection_.get(), &Database::on_busy, this);
-    if (sqlite3_db_readonly(connection_.get(), "main") == 1)
-        cannot_open(target.path, "the file is not writable");
     try {
         configure(target, role);
     } catch (const Error& error) {
@@ -94,7 +131,8 @@ void Database::configure(const SqliteTarget& target, Role role) {
                                                               : synchronous_normal
     );
     session_.execute(foreign_keys_on);
-    if (!is_memory(target) && read_text(session_, journal_mode) != "wal") switch_to_wal();
+    if (!is_memory(target) && !read_only() && read_text(session_, journal_mode) != "wal")
+        switch_to_wal();
     if (role == Role::reader) session_.execute(query_only_on);
 }
 
@@ -119,6 +157,10 @@ void Database::switch_to_wal() {
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1 + random_() % 10));
     }
+}
+
+bool Database::read_only() const {
+    return sqlite3_db_readonly(connection_.get(), "main") == 1;
 }
 
 std::string Database::file() const {

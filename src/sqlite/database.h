@@ -13,7 +13,7 @@ namespace pawl::sqlite {
 class Database {
 public:
     using Deadline = std::chrono::steady_clock::time_point;
-    enum class Role { writer, reader };  // the writer makes the file where there is none
+    enum class Role { creator, writer, reader };  // the creator creates a missing file
 
     Database(const SqliteTarget& target, const std::string& absolute_path, Role role);
     Database(const Database&) = delete;
@@ -28,6 +28,7 @@ public:
 private:
     static int on_busy(void* self, int tries);
     void configure(const SqliteTarget& target, Role role);
+    [[nodiscard]] bool read_only() const;
     void switch_to_wal();
 
     ConnectionHandle connection_;

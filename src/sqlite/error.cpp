@@ -47,6 +47,12 @@ Error not_installed_error(const std::string& file) {
         fmt::format("'{}' has no pawl schema: call install() (or run: pawl install)", file)};
 }
 
+Error no_file_error(const std::string& file) {
+    return {
+        ErrorCode::not_installed,
+        fmt::format("'{}' does not exist: call install() (or run: pawl install)", file)};
+}
+
 Error make_error(
     sqlite3* connection, int code, std::string_view statement, const ErrorContext& context
 ) {

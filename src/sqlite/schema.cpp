@@ -5,6 +5,7 @@
 
 #include "generated/sqlite_migrations.h"
 #include "generated/sqlite_sql.h"
+#include "sqlite/transaction.h"
 
 namespace pawl::sqlite {
 
@@ -25,6 +26,36 @@ Error too_new_error(const std::string& file, int version) {
 bool table_exists(Session& session, std::string_view name) {
     Rows rows = session.query(sql::table_exists, name);
     return rows.next() && rows.flag(0);
+}
+
+store::Catalogue read_catalogue(Session& session) {
+    store::Catalogue catalogue;
+    Rows rows = session.query(sql::catalogue);
+    const auto text = [&](int column) { return std::string(rows.text(column)); };
+    while (rows.next()) catalogue[{text(0), text(1)}] = {text(2), text(3), text(4)};
+    return catalogue;
+}
+
+// All migrations, in a database of its own.
+store::Catalogue build_expected() {
+    sqlite3* opened = nullptr;
+    const int code = sqlite3_open_v2(
+        ":memory:",
+        &opened,
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+        nullptr
+    );
+    const ConnectionHandle handle(opened);
+    if (code != SQLITE_OK) throw Error(ErrorCode::connection_failed, sqlite3_errstr(code));
+    Session session(opened, ErrorContext{":memory:", {}});
+    for (const store::Migration& migration : sql::migrations)
+        session.run_script(migration.name, migration.text);
+    return read_catalogue(session);
+}
+
+const store::Catalogue& expected_catalogue() {
+    static const store::Catalogue expected = build_expected();
+    return expected;
 }
 
 }  // namespace
@@ -71,10 +102,37 @@ void apply_migrations(Session& session) {
             sql::record_migration, migration.version, migration.name, current_time(session)
         );
     }
-    // Only when something was made: otherwise a damaged schema would become the one to compare
-    // with.
-    session.execute(sql::clear_manifest);
-    session.execute(sql::write_manifest);
+}
+
+std::vector<store::Difference> schema_differences(Session& session) {
+    return store::compare(read_catalogue(session), expected_catalogue());
+}
+
+void repair_schema(Session& session, InstallReport& report) {
+    for (const auto& difference : schema_differences(session)) {
+        if (difference.what == store::Difference::What::unknown) continue;
+        const std::string found = store::describe(difference);
+        if (difference.expected.restore.empty()) {
+            report.problems.push_back(fmt::format(
+                "{}: cannot be restored: {}",
+                found,
+                difference.what == store::Difference::What::missing
+                    ? "its data are lost, restore them from a backup (docs/restore.md)"
+                    : "change it back by hand"
+            ));
+            continue;
+        }
+        try {
+            Savepoint savepoint(session);
+            session.run_script("restore", difference.expected.restore);
+            savepoint.release();
+            report.repaired.push_back(found + ": restored");
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::database_error) throw;
+            report.problems.push_back(fmt::format("{}: cannot be restored: {}", found, error.what())
+            );
+        }
+    }
 }
 
 SchemaReport inspect_schema(Session& session) {
@@ -88,17 +146,10 @@ SchemaReport inspect_schema(Session& session) {
         report.problems.push_back(fmt::format(
             "the schema has version {}, this program knows {}", report.version, newest_version()
         ));
+        return report;
     }
-    if (!table_exists(session, "pawl_schema_manifest")) {
-        report.problems.emplace_back("table pawl_schema_manifest is missing");
-    } else {
-        Rows rows = session.query(sql::manifest_problems);
-        while (rows.next()) {
-            report.problems.push_back(
-                fmt::format("{} {} is {}", rows.text(0), rows.text(1), rows.text(2))
-            );
-        }
-    }
+    for (const auto& difference : schema_differences(session))
+        report.problems.push_back(store::describe(difference));
     if (table_exists(session, "pawl_clock") && fixed_time(session))
         report.problems.emplace_back("the clock is replaced by a test clock");
     return report;

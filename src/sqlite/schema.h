@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <pawl/store.h>
+#include <vector>
 
 #include "sqlite/session.h"
+#include "store/schema_compare.h"
 
 namespace pawl::sqlite {
 
@@ -17,6 +19,10 @@ void require_schema(Session& session);
 
 // Inside a write transaction. Throws schema_too_new.
 void apply_migrations(Session& session);
+// From what this library defines: what its migrations create in an empty database.
+[[nodiscard]] std::vector<store::Difference> schema_differences(Session& session);
+// Inside a write transaction, at the newest version. Restores indexes, triggers and views.
+void repair_schema(Session& session, InstallReport& report);
 // Inside a transaction.
 [[nodiscard]] SchemaReport inspect_schema(Session& session);
 

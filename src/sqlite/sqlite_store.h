@@ -21,7 +21,7 @@ class SqliteStore final : public store::Backend {
 public:
     SqliteStore(const SqliteTarget& target, ConnectOptions options);
 
-    void install() override;
+    InstallReport install() override;
     SchemaReport verify() override;
     std::vector<Tenant> tenants() override;
     std::shared_ptr<store::Backend> open_tenant(const std::string& name) override;

@@ -3,23 +3,31 @@
 
 namespace pawl::sqlite {
 
-// The write lock is taken only when there is something to do; whoever comes second finds it done.
-void SqliteStore::install() {
-    const auto connection = connections_.writer();
+// The write lock is taken only if there is something to do; a second process finds it done.
+InstallReport SqliteStore::install() {
+    const auto connection = connections_.creator();
     Session& session = connection.session();
-    if (installed_version(session) != newest_version()) {
+    InstallReport report{installed_version(session), newest_version(), {}, {}};
+    if (report.from_version != newest_version() || !schema_differences(session).empty()) {
         WriteTransaction transaction(session);
         apply_migrations(session);
+        repair_schema(session, report);
         transaction.commit();
     }
     schema_checked_ = true;
     hub_.notify_all();
+    return report;
 }
 
 SchemaReport SqliteStore::verify() {
-    const auto connection = connections_.reader();
-    const ReadTransaction transaction(connection.session());
-    return inspect_schema(connection.session());
+    try {
+        const auto connection = connections_.reader();
+        const ReadTransaction transaction(connection.session());
+        return inspect_schema(connection.session());
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::not_installed) throw;
+        return {0, {error.what()}};
+    }
 }
 
 Timestamp SqliteStore::now() {

@@ -160,7 +160,7 @@ public:
     [[nodiscard]] WorkerWatch& worker_watch() { return worker_watch_; }
 
     // --- schema and clock ---
-    virtual void install() = 0;
+    virtual InstallReport install() = 0;
     virtual SchemaReport verify() = 0;
     // Also where this store is not installed.
     virtual std::vector<Tenant> tenants() = 0;

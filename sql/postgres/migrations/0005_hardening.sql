@@ -37,3 +37,6 @@ create unlogged table {schema}.followed_runs (
 update {schema}.workers set lease_ms = least(greatest(lease_ms, 1), 3162240000000)
 where lease_ms not between 1 and 3162240000000;
 alter table {schema}.workers add constraint workers_lease check (lease_ms between 1 and 3162240000000);
+-- Grows with each heartbeat. A worker that finds a smaller number works with a store that was restored from an older
+-- backup.
+alter table {schema}.workers add column beats bigint not null default 0;

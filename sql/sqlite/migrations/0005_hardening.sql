@@ -24,3 +24,6 @@ create index pawl_messages_lane_due on pawl_messages (queue_id, lane, visible_at
 -- Leases of workers have bounds, as on PostgreSQL.
 update pawl_workers set lease_ms = min(max(lease_ms, 1), 3162240000000)
 where lease_ms not between 1 and 3162240000000;
+-- Grows with each heartbeat. A worker that finds a smaller number works with a store that was restored from an older
+-- backup.
+alter table pawl_workers add column beats integer not null default 0;

@@ -1,0 +1,80 @@
+#include "store/schema_compare.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <fmt/format.h>
+
+namespace pawl::store {
+
+namespace {
+
+using What = Difference::What;
+
+bool has_table(const Catalogue& catalogue, const std::string& table) {
+    return catalogue.contains({"table", table});
+}
+
+// A table's definition repeats its columns on SQLite: the column says more.
+void drop_tables_with_different_columns(std::vector<Difference>& differences) {
+    const auto columns = differences;
+    std::erase_if(differences, [&](const Difference& table) {
+        return table.object.kind == "table" && table.what == What::different &&
+               std::ranges::any_of(columns, [&](const Difference& other) {
+                   return other.object.kind == "column" &&
+                          other.expected.table == table.object.name;
+               });
+    });
+}
+
+// A function or a view is too long to be printed.
+bool is_printed(std::string_view kind) {
+    return kind == "column" || kind == "index" || kind == "constraint" || kind == "setting";
+}
+
+}  // namespace
+
+std::vector<Difference> compare(const Catalogue& found, const Catalogue& expected) {
+    std::vector<Difference> differences;
+    for (const auto& [name, object] : expected) {
+        if (name.kind != "table" && !object.table.empty() && !has_table(found, object.table))
+            continue;
+        const auto at = found.find(name);
+        if (at == found.end()) {
+            differences.push_back({What::missing, name, object, {}});
+        } else if (at->second.definition != object.definition) {
+            differences.push_back({What::different, name, object, at->second.definition});
+        }
+    }
+    for (const auto& [name, object] : found) {
+        if (name.kind == "column" && has_table(expected, object.table) && !expected.contains(name))
+            differences.push_back({What::unknown, name, {object.table, {}, {}}, object.definition});
+    }
+    drop_tables_with_different_columns(differences);
+    return differences;
+}
+
+std::string describe(const Difference& difference) {
+    const auto& [kind, name] = difference.object;
+    switch (difference.what) {
+        case What::missing:
+            return fmt::format("{} {} is missing", kind, name);
+        case What::unknown:
+            return fmt::format("{} {} is not part of pawl's schema", kind, name);
+        case What::different:
+            break;
+    }
+    if (!is_printed(kind)) return fmt::format("{} {} is different", kind, name);
+    return fmt::format(
+        "{} {} is {}, expected {}", kind, name, difference.found, difference.expected.definition
+    );
+}
+
+std::string checksum(const std::vector<std::string_view>& texts) {
+    std::uint64_t hash = 14695981039346656037ULL;
+    for (const auto text : texts) {
+        for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    }
+    return fmt::format("{:016x}", hash);
+}
+
+}  // namespace pawl::store

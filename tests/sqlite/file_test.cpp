@@ -1,0 +1,97 @@
+// What connect() and reading do to a file that does not exist or cannot be written.
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+#include "support/store_test.h"
+
+namespace pawl::test {
+namespace {
+
+// Files' rights say nothing to root.
+class AsNobody {
+public:
+    AsNobody() : was_(geteuid()) {
+        if (was_ == 0 && seteuid(65534) != 0) throw std::runtime_error("seteuid failed");
+    }
+    ~AsNobody() {
+        if (was_ == 0 && seteuid(0) != 0) std::abort();
+    }
+    AsNobody(const AsNobody&) = delete;
+    AsNobody& operator=(const AsNobody&) = delete;
+
+private:
+    uid_t was_;
+};
+
+class FileTest : public ::testing::Test {
+protected:
+    [[nodiscard]] std::string file() const { return directory_.file("store.db"); }
+    [[nodiscard]] Store open() const { return connect("sqlite:" + file(), options_); }
+    void make_read_only() const {
+        using std::filesystem::perms;
+        std::filesystem::permissions(
+            file(), perms::owner_read | perms::group_read | perms::others_read
+        );
+        std::filesystem::permissions(
+            directory_.path(),
+            perms::owner_read | perms::owner_exec | perms::others_read | perms::others_exec
+        );
+    }
+    void TearDown() override {
+        std::filesystem::permissions(directory_.path(), std::filesystem::perms::owner_all);
+    }
+    TempDirectory directory_;
+    ConnectOptions options_{.retry_timeout = 0ms, .log = nullptr};
+};
+
+TEST_F(FileTest, reading_creates_no_file) {
+    const Store store = open();
+    EXPECT_EQ(error_of([&] { (void)store.queues(); }).code(), ErrorCode::not_installed);
+    EXPECT_EQ(error_of([&] { store.create_queue("work"); }).code(), ErrorCode::not_installed);
+    const SchemaReport report = store.verify();
+    EXPECT_EQ(report.version, 0);
+    ASSERT_EQ(report.problems.size(), 1U);
+    EXPECT_TRUE(contains(report.problems.front(), "does not exist: call install()"));
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+    store.install();
+    EXPECT_TRUE(store.queues().empty()) << "the same store works after the install";
+}
+
+TEST_F(FileTest, a_file_that_another_process_creates_later_is_found) {
+    const Store early = open();
+    open().install();
+    early.create_queue("work");
+    EXPECT_EQ(early.queues().size(), 1U);
+}
+
+TEST_F(FileTest, a_read_only_file_can_be_inspected) {
+    {
+        const Store store = open();
+        store.install();
+        store.create_queue("work");
+    }
+    make_read_only();
+    const AsNobody rights;
+    const Store store = open();
+    EXPECT_EQ(store.verify().problems, std::vector<std::string>{});
+    EXPECT_EQ(store.queues().size(), 1U);
+    const Error error = error_of([&] { store.create_queue("other"); });
+    EXPECT_EQ(error.code(), ErrorCode::connection_failed);
+    EXPECT_TRUE(contains(error.what(), "writable")) << error.what();
+    EXPECT_TRUE(std::filesystem::exists(file()));
+}
+
+TEST_F(FileTest, a_read_only_file_in_use_can_be_inspected) {
+    const Store writer = open();
+    writer.install();
+    writer.create_queue("work");
+    make_read_only();
+    for (const std::string end : {"-wal", "-shm"})
+        std::filesystem::permissions(file() + end, std::filesystem::perms(0644));
+    const AsNobody rights;
+    EXPECT_EQ(open().queues().size(), 1U);
+}
+
+}  // namespace
+}  // namespace pawl::test
