@@ -242,5 +242,8 @@ left join {schema}.backlog(@queue_names::text[]) b on true
 -- name: notify(payload)
 select pg_notify('pawl_{schema_name}', @payload::text)
 
+-- name: probe()
+select 'pawl: is anybody there'
+
 -- name: listen()
 listen "pawl_{schema_name}"

@@ -1,6 +1,7 @@
 #include "postgres/connection.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fmt/format.h>
 #include <limits>
@@ -23,9 +24,10 @@ void replace_all(std::string& text, std::string_view token, std::string_view val
 
 }  // namespace
 
-Connection::Connection(PgConnection connection, const PostgresTarget& target)
+Connection::Connection(PgConnection connection, const PostgresTarget& target, int interrupt)
     : connection_(std::move(connection)),
       schema_(target.schema),
+      interrupt_(interrupt),
       use_prepared_(target.pooler != Pooler::transaction) {
     PQsetnonblocking(connection_.get(), 1);
 }
@@ -58,8 +60,7 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access
     Answers answers;
     std::vector<Prepared*> to_prepare;
     bool sent = false;
-    answer_by_.reset();
-    if (call_timeout_) answer_by_ = base::deadline_after(*call_timeout_);
+    start_waiting();
     base::storage_call();
     if (has_ended()) {
         broken_ = true;
@@ -136,7 +137,13 @@ void Connection::send(std::span<const Call> calls, std::vector<Prepared*>& to_pr
     if (PQpipelineSync(pg) != 1) throw std::exception();
 }
 
-// A server that is there but silent would hold its caller for ever.
+void Connection::start_waiting() {
+    answer_by_.reset();
+    unanswered_ = false;
+    if (call_timeout_) answer_by_ = base::deadline_after(*call_timeout_);
+}
+
+// A server that is there but silent would hold its caller forever.
 int Connection::time_left() const {
     if (!answer_by_) return -1;
     const auto left =
@@ -145,12 +152,13 @@ int Connection::time_left() const {
 }
 
 void Connection::wait(short events) {
-    pollfd waiting{PQsocket(connection_.get()), events, 0};
-    int ready = poll(&waiting, 1, time_left());
-    while (ready < 0 && errno == EINTR) ready = poll(&waiting, 1, time_left());
+    std::array<pollfd, 2> waiting{
+        pollfd{PQsocket(connection_.get()), events, 0}, pollfd{interrupt_, POLLIN, 0}};
+    int ready = poll(waiting.data(), waiting.size(), time_left());
+    while (ready < 0 && errno == EINTR) ready = poll(waiting.data(), waiting.size(), time_left());
     unanswered_ = ready == 0;
-    if (ready <= 0) throw std::exception();
-    if ((waiting.revents & ~POLLOUT) != 0 && PQconsumeInput(connection_.get()) != 1)
+    if (ready <= 0 || waiting[1].revents != 0) throw std::exception();
+    if ((waiting[0].revents & ~POLLOUT) != 0 && PQconsumeInput(connection_.get()) != 1)
         throw std::exception();
 }
 
@@ -233,16 +241,23 @@ void Connection::lost(Access access, bool may_have_happened) {
 }
 
 void Connection::run_script(const std::string& script, std::string_view name) {
-    PQsetnonblocking(connection_.get(), 0);
-    const PgResult result(PQexec(connection_.get(), script.c_str()));
-    PQsetnonblocking(connection_.get(), 1);
-    if (PQstatus(connection_.get()) == CONNECTION_BAD) {
+    std::optional<ServerError> refusal;
+    start_waiting();
+    try {
+        if (PQsendQuery(connection_.get(), script.c_str()) != 1) throw std::exception();
+        flush();
+        while (const PgResult result = next_result()) {
+            const auto status = PQresultStatus(result.get());
+            const bool good = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ||
+                              status == PGRES_EMPTY_QUERY;
+            if (!good && !refusal) refusal = server_error(result.get(), name);
+        }
+        if (PQstatus(connection_.get()) == CONNECTION_BAD) throw std::exception();
+    } catch (const std::exception&) {
         broken_ = true;
         lost(Access::write, true);
     }
-    const auto status = PQresultStatus(result.get());
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY)
-        throw Refused(server_error(result.get(), name));
+    if (refusal) throw Refused(std::move(*refusal));
 }
 
 }  // namespace pawl::postgres

@@ -43,8 +43,12 @@ public:
 
 class Connection {
 public:
-    // Throws Error(connection_failed, timeout, pooler_detected).
-    static std::unique_ptr<Connection> open(const PostgresTarget& target, Duration timeout);
+    // Each host of the URL gets the whole timeout. All waiting ends when `interrupt` (a file
+    // descriptor; -1: none) becomes readable. Throws Error(connection_failed, timeout,
+    // pooler_detected).
+    static std::unique_ptr<Connection> open(
+        const PostgresTarget& target, Duration timeout, int interrupt = -1
+    );
 
     // Throws Refused, or Error(connection_failed) with in_doubt() where a write's answer was lost.
     std::vector<Rows> run(std::span<const Call> calls, Access access);
@@ -52,8 +56,8 @@ public:
     // Several statements without parameters, in one implicit transaction.
     void run_script(const std::string& script, std::string_view name);
 
-    // How long the answer to a run() may take; then the connection is lost. None: as long as it
-    // likes.
+    // How long the answer to a run() or a script may take; then the connection is lost. None: no
+    // limit.
     void set_call_timeout(std::optional<Duration> timeout) { call_timeout_ = timeout; }
 
     [[nodiscard]] bool broken() const { return broken_; }
@@ -66,7 +70,7 @@ public:
         false;  // the store has seen the right schema version over this connection
 
 private:
-    Connection(PgConnection connection, const PostgresTarget& target);
+    Connection(PgConnection connection, const PostgresTarget& target, int interrupt);
 
     struct Prepared {
         std::string text;
@@ -82,6 +86,7 @@ private:
     [[nodiscard]] bool has_ended();
     void send(std::span<const Call> calls, std::vector<Prepared*>& to_prepare);
     void flush();
+    void start_waiting();
     [[nodiscard]] int time_left() const;  // in milliseconds; -1: no limit
     void wait(short events);
     PgResult next_result();
@@ -95,6 +100,7 @@ private:
 
     PgConnection connection_;
     std::string schema_;
+    int interrupt_;
     bool use_prepared_;
     bool broken_ = false;
     std::optional<Duration> call_timeout_;

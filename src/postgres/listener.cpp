@@ -27,13 +27,13 @@ std::int64_t number(std::string_view text) {
 
 Listener::Listener(
     const PostgresTarget& target,
-    Duration connect_timeout,
+    const Times& times,
     base::WakeHub& hub,
     base::RunSignals& signals,
     base::Log log
 )
     : target_(target),
-      connect_timeout_(connect_timeout),
+      times_(times),
       hub_(hub),
       signals_(signals),
       log_(std::move(log)),
@@ -53,6 +53,7 @@ void Listener::work(const std::stop_token& stop) {
         try {
             listen(stop);
         } catch (const std::exception& error) {
+            if (stop.stop_requested()) return;
             log_.info(
                 fmt::format("wake-ups are interrupted, workers poll meanwhile: {}", error.what())
             );
@@ -64,7 +65,8 @@ void Listener::work(const std::stop_token& stop) {
 }
 
 void Listener::listen(const std::stop_token& stop) {
-    const auto connection = Connection::open(target_, connect_timeout_);
+    const auto connection = Connection::open(target_, times_.connect, wake_fd_);
+    connection->set_call_timeout(times_.answer);
     connection->run_script(connection->expand(sql::listen.text), sql::listen.name);
     pause_ = first_pause;
     hub_.notify_all();
@@ -72,9 +74,11 @@ void Listener::listen(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         std::array<pollfd, 2> waiting{
             pollfd{PQsocket(connection->native()), POLLIN, 0}, pollfd{wake_fd_, POLLIN, 0}};
-        poll(waiting.data(), waiting.size(), -1);
-        if (waiting[0].revents == 0) continue;
-        if (PQconsumeInput(connection->native()) != 1)
+        const int ready =
+            poll(waiting.data(), waiting.size(), static_cast<int>(times_.probe.count()));
+        // A connection that the other side has forgotten looks like one without notifications.
+        if (ready == 0) connection->run_script(std::string(sql::probe.text), sql::probe.name);
+        if (waiting[0].revents != 0 && PQconsumeInput(connection->native()) != 1)
             throw Error(ErrorCode::connection_failed, connection_message(connection->native()));
         deliver(connection->native());
     }

@@ -15,9 +15,15 @@ namespace pawl::postgres {
 
 class Listener {
 public:
+    struct Times {
+        Duration connect;  // for each host
+        Duration probe;    // without a notification the server is asked for an answer
+        Duration answer;   // to LISTEN and to a probe; then the connection is lost
+    };
+
     Listener(
         const PostgresTarget& target,
-        Duration connect_timeout,
+        const Times& times,
         base::WakeHub& hub,
         base::RunSignals& signals,
         base::Log log
@@ -32,11 +38,11 @@ private:
     void deliver(PGconn* connection);
 
     const PostgresTarget target_;
-    const Duration connect_timeout_;
+    const Times times_;
     base::WakeHub& hub_;
     base::RunSignals& signals_;
     base::Log log_;
-    int wake_fd_;  // ends the poll when a stop is requested
+    int wake_fd_;  // ends all waiting when a stop is requested
     static constexpr Duration first_pause{100};
     Duration pause_ = first_pause;  // before the next try to connect
     std::jthread thread_;

@@ -55,8 +55,9 @@ void PostgresStore::wake_queue(QueueId queue, Wake wake) {
 void PostgresStore::listen() {
     const std::lock_guard lock(listener_mutex_);
     if (listener_ || !hears_others()) return;
-    listener_ =
-        std::make_unique<Listener>(target_, options().connect_timeout, hub_, signals_, log());
+    const Listener::Times times{
+        options().connect_timeout, options().heartbeat, options().call_timeout};
+    listener_ = std::make_unique<Listener>(target_, times, hub_, signals_, log());
 }
 
 base::WakeHub& PostgresStore::wake_hub() {

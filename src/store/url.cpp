@@ -30,6 +30,25 @@ std::string decode(std::string_view text) {
     return decoded;
 }
 
+// A raw '@', '/' or '?' in a password moves the borders of the URL's parts, and errors about the
+// wrong parts would show pieces of it.
+void refuse_raw_characters(std::string_view text) {
+    const auto host = text.find("://");
+    if (host == std::string_view::npos) return;
+    const auto end = std::min(text.find_first_of("/?", host + 3), text.size());
+    const auto at_sign = text.substr(0, end).find('@', host);
+    const auto last_at_sign = text.rfind('@');
+    if (last_at_sign == at_sign || last_at_sign == std::string_view::npos) return;
+    throw Error(
+        ErrorCode::invalid_url,
+        fmt::format(
+            "the URL '{}' has a raw '@', '/' or '?' in its user or password, or an '@' behind the "
+            "host: write %40 for '@', %2F for '/', %3F for '?'",
+            redacted(text)
+        )
+    );
+}
+
 }  // namespace
 
 Url::Url(const std::string& text) {
@@ -45,6 +64,7 @@ Url::Url(const std::string& text) {
         );
     }
     scheme_ = text.substr(0, colon);
+    if (scheme_ != "sqlite") refuse_raw_characters(text);
     const auto question = text.find('?', colon);
     rest_ = text.substr(colon + 1, question == std::string::npos ? question : question - colon - 1);
     if (question == std::string::npos) return;

@@ -106,7 +106,7 @@ TEST(ConnectErrorsTest, postgres_parameters_are_checked) {
         connect_error(with_parameter(server, "max_connections=1")).code(), ErrorCode::invalid_url
     );
     const Error unknown = connect_error(with_parameter(server, "speed=9"));
-    EXPECT_TRUE(contains(unknown.what(), "speed"));
+    EXPECT_TRUE(contains(unknown.what(), "invalid URI query parameter: \"speed\""));
 }
 
 TEST(ConnectErrorsTest, an_unreachable_port_is_named) {
@@ -134,6 +134,67 @@ TEST(ConnectErrorsTest, a_missing_database_is_named) {
     const Error error = connect_error(url);
     EXPECT_EQ(error.code(), ErrorCode::connection_failed);
     EXPECT_TRUE(contains(error.what(), "no_such_database"));
+    EXPECT_FALSE(error.retryable()) << "it will not appear by itself";
+    EXPECT_FALSE(contains(error.what(), "3D000"));
+    EXPECT_FALSE(contains(error.what(), "LOCATION"));
+}
+
+TEST(ConnectErrorsTest, a_login_that_is_refused_is_not_retryable) {
+    std::string url = test_server_url();
+    const auto user = url.find("://") + 3;
+    url.replace(user, url.find('@') - user, "no_such_role");
+    const Error error = connect_error(url);
+    EXPECT_EQ(error.code(), ErrorCode::connection_failed);
+    EXPECT_TRUE(contains(error.what(), "no_such_role"));
+    EXPECT_FALSE(error.retryable());
+}
+
+std::string with_hosts(const std::vector<int>& ports, const std::string& more = {}) {
+    const std::string server = test_server_url();
+    const auto host = server.find("://") + 3;
+    const auto slash = server.find('/', host);
+    const auto at_sign = server.substr(0, slash).rfind('@');
+    std::string url = server.substr(0, at_sign == std::string::npos ? host : at_sign + 1);
+    for (const int port : ports)
+        url += (port == ports.front() ? "" : ",") + ("127.0.0.1:" + std::to_string(port));
+    url += server.substr(slash);
+    return more.empty() ? url : with_parameter(url, more);
+}
+
+TEST(ConnectErrorsTest, each_host_gets_its_own_time) {
+    const Gate silent(0);
+    Gate mute(port_of(test_server_url()));
+    mute.stall_at("pg_backend_pid");
+    const LogLines log;
+    const auto url = with_hosts({silent.port(), mute.port(), port_of(test_server_url())});
+    EXPECT_EQ(
+        error_of([&] { (void)connect(url, quiet(log)).queues(); }).code(), ErrorCode::not_installed
+    ) << "the third host answers";
+}
+
+TEST(ConnectErrorsTest, all_hosts_that_failed_are_named) {
+    const Gate first(0);
+    const Gate second(0);
+    const Error error = connect_error(with_hosts({first.port(), second.port()}));
+    EXPECT_EQ(error.code(), ErrorCode::timeout);
+    EXPECT_TRUE(error.retryable());
+    EXPECT_TRUE(contains(error.what(), std::to_string(first.port())));
+    EXPECT_TRUE(contains(error.what(), std::to_string(second.port())));
+}
+
+TEST(ConnectErrorsTest, the_wanted_kind_of_server_is_looked_for_behind_a_silent_one) {
+    const Gate silent(0);
+    const LogLines log;
+    const std::vector<int> ports{silent.port(), port_of(test_server_url())};
+    for (const std::string kind : {"read-write", "primary", "prefer-standby"}) {
+        const auto url = with_hosts(ports, "target_session_attrs=" + kind);
+        EXPECT_EQ(
+            error_of([&] { (void)connect(url, quiet(log)).queues(); }).code(),
+            ErrorCode::not_installed
+        ) << kind;
+    }
+    const Error error = connect_error(with_hosts(ports, "target_session_attrs=standby"));
+    EXPECT_TRUE(error.retryable());
 }
 
 TEST(ConnectErrorsTest, a_server_that_never_answers_gives_a_timeout) {
@@ -170,7 +231,13 @@ TEST(ConnectErrorsTest, passwords_stand_in_no_error_and_no_log) {
           "postgresql://ada:" + secret + "%zz@" + place + "/db",
           "mysql://ada:" + secret + "@" + place + "/db",
           "postgresql:ada:" + secret + "@" + place,
-          "postgresql://" + place + "/db?password=" + secret + "&passwort=x"}) {
+          "postgresql://" + place + "/db?password=" + secret + "&passwort=x",
+          "postgresql://ada:x?" + secret + "@" + place + "/db",
+          "postgresql://ada:x?" + secret + "=1@" + place + "/db",
+          "postgresql://ada:x/" + secret + "@" + place + "/db",
+          "postgresql://ada:5/" + secret + "@" + place + "/db",
+          "postgresql://ada:x@" + secret + "@" + place + "/db",
+          "postgresql://ada:" + secret + "/?@x@" + place + "/db"}) {
         const LogLines log;
         const Error error = error_of([&] { (void)connect(url, quiet(log)); });
         EXPECT_EQ(std::string(error.what()).find(secret), std::string::npos) << error.what();

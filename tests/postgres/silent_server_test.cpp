@@ -141,5 +141,64 @@ TEST_P(SilentServerTest, a_worker_behind_a_shut_line_stops) {
     EXPECT_EQ(status(run), RunStatus::running);
 }
 
+// Notifications of one store, and the ways in which they fail to arrive.
+class ListenTest : public StoreTest {
+protected:
+    void SetUp() override {
+        StoreTest::SetUp();
+        gate_.emplace(port_of(test_server_url()));
+    }
+    [[nodiscard]] Store far(const ConnectOptions& options) {
+        return connect(with_port(place().url(), gate_->port()), options);
+    }
+    // Whether a wake-up of another process arrives within the limit.
+    [[nodiscard]] bool hears(const Store& listening) {
+        auto& hub = listening.backend()->wake_hub();
+        return eventually([&] {
+            const auto ticket = hub.ticket();
+            store().queue("work").enqueue(Json{"1"});
+            const auto queue = store().queue("work").info().id;
+            const auto deadline = std::chrono::steady_clock::now() + 100ms;
+            return hub.wait(ticket, std::span(&queue, 1), deadline, {});
+        });
+    }
+    std::optional<Gate> gate_;
+};
+INSTANTIATE_TEST_SUITE_P(, ListenTest, ::testing::Values(BackendKind::postgres), backend_name);
+
+TEST_P(ListenTest, a_store_closes_while_listen_is_unanswered) {
+    ConnectOptions patient = options();
+    patient.call_timeout = std::chrono::hours(1);
+    patient.connect_timeout = std::chrono::hours(1);
+    std::optional<Store> closing = far(patient);
+    gate_->stall_at("listen \"pawl");
+    (void)closing->backend()->wake_hub();
+    ASSERT_TRUE(eventually([&] { return gate_->stalled() > 0; }));
+    closing.reset();  // the test's own time limit ends it otherwise
+}
+
+TEST_P(ListenTest, a_store_closes_while_the_listener_connects) {
+    ConnectOptions patient = options();
+    patient.connect_timeout = std::chrono::hours(1);
+    std::optional<Store> closing = far(patient);
+    gate_->stall_at("");
+    (void)closing->backend()->wake_hub();
+    ASSERT_TRUE(eventually([&] { return gate_->stalled() > 0; }));
+    closing.reset();
+}
+
+TEST_P(ListenTest, a_listening_connection_that_falls_silent_is_replaced) {
+    make_queue();
+    ConnectOptions quick = options();
+    quick.heartbeat = 50ms;
+    quick.call_timeout = 200ms;
+    const Store listening = far(quick);
+    ASSERT_TRUE(hears(listening));
+    gate_->stall_at("is anybody there");
+    ASSERT_TRUE(eventually([&] { return gate_->stalled() > 0; }));
+    gate_->flow_again();
+    EXPECT_TRUE(hears(listening));
+}
+
 }  // namespace
 }  // namespace pawl::test

@@ -147,7 +147,11 @@ bool Gate::from_client(Link& link) {
         const std::lock_guard lock(mutex_);
         if (plan_ != Plan::forward && request.find(text_) != std::string_view::npos) {
             link.plan = plan_;
-            if (plan_ != Plan::stall) plan_ = Plan::forward;  // only once
+            if (plan_ == Plan::stall) {
+                ++stalled_;
+            } else {
+                plan_ = Plan::forward;  // only once
+            }
         }
     }
     if (link.plan == Plan::stall) return true;

@@ -31,6 +31,7 @@ public:
     void flow_again();
     void refuse_new_connections(bool refuse) { refuse_ = refuse; }
     void drop_connections();
+    [[nodiscard]] int stalled() const { return stalled_; }  // how many connections got no answer
     [[nodiscard]] int lost() const { return lost_; }  // how often an answer or request was lost
 
 private:
@@ -54,6 +55,7 @@ private:
     std::atomic<bool> refuse_ = false;
     std::atomic<bool> drop_all_ = false;
     std::atomic<int> lost_ = 0;
+    std::atomic<int> stalled_ = 0;
     std::mutex mutex_;
     Plan plan_ = Plan::forward;
     std::string text_;
