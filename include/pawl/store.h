@@ -87,8 +87,8 @@ public:
     /// Creates or upgrades the schema, and restores indexes, functions, views, constraints and
     /// settings that are missing or different. Tables and columns that were dropped are not
     /// restored, because their data are lost: they are reported as problems. Repairs and problems
-    /// are logged as warnings too. Idempotent; safe from several processes at once and while workers
-    /// run. Throws schema_too_new if the database was written by a newer pawl.
+    /// are logged as warnings too. Idempotent; safe from several processes at once and while
+    /// workers run. Throws schema_too_new if the database was written by a newer pawl.
     InstallReport install() const;
     /// Compares the schema with what this version of the library defines. Changes nothing.
     [[nodiscard]] SchemaReport verify() const;

@@ -37,7 +37,11 @@ constexpr std::chrono::microseconds shortest_look{200};
     if (run.status == RunStatus::cancelled)
         throw Error(
             ErrorCode::run_cancelled,
-            fmt::format("run {} was cancelled: {}", run.id.value(), run.last_error)
+            fmt::format(
+                "run {} was cancelled: {}",
+                run.id.value(),
+                model::to_run_error(run.error.value_or(Json{})).message
+            )
         );
     throw ExecutionFailed(
         run.id,

@@ -20,7 +20,14 @@ void check_runs(std::span<const NewRun> runs, const ConnectOptions& options) {
             model::check_new_run(runs[i], options.max_payload_bytes);
         } catch (const Error& error) {
             throw Error(
-                error.code(), fmt::format("run {} of '{}': {}", i, runs[i].workflow, error.what())
+                error.code(),
+                runs.size() == 1 ? fmt::format("workflow '{}': {}", runs[i].workflow, error.what())
+                                 : fmt::format(
+                                       "item {} of the batch, workflow '{}': {}",
+                                       i,
+                                       runs[i].workflow,
+                                       error.what()
+                                   )
             );
         }
     }

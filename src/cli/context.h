@@ -8,7 +8,17 @@
 
 namespace pawl::cli {
 
-enum class ExitCode : int { ok = 0, failure = 1, usage = 2 };
+/// 3 and above: only of commands that wait for a run.
+enum class ExitCode : int {
+    ok = 0,
+    failure = 1,
+    usage = 2,
+    run_failed = 3,
+    run_cancelled = 4,
+    not_ended = 5,
+    no_such_run = 6,
+    no_store = 7
+};
 enum class Format { text, json };
 
 inline constexpr const char* default_url = "sqlite:pawl.db";

@@ -1,9 +1,11 @@
 #include "cli/failure.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 
 #include "cli/render.h"
+#include "cli/suggest.h"
 
 namespace pawl::cli {
 
@@ -86,17 +88,77 @@ const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a 
     return "";
 }
 
+ExitCode exit_code_for(ErrorCode code) {
+    if (code == ErrorCode::execution_failed) return ExitCode::run_failed;
+    if (code == ErrorCode::run_cancelled) return ExitCode::run_cancelled;
+    if (code == ErrorCode::wait_timeout) return ExitCode::not_ended;
+    if (code == ErrorCode::run_not_found || code == ErrorCode::run_deleted)
+        return ExitCode::no_such_run;
+    if (code == ErrorCode::connection_failed || code == ErrorCode::timeout ||
+        code == ErrorCode::not_installed)
+        return ExitCode::no_store;
+    return ExitCode::failure;
+}
+
+// The run or the name that the error is about, in place of the hint's placeholder.
+void fill_in(std::string& hint, std::string_view placeholder, std::string_view value) {
+    if (value.empty()) return;
+    for (auto at = hint.find(placeholder); at != std::string::npos;
+         at = hint.find(placeholder, at + value.size()))
+        hint.replace(at, placeholder.size(), value);
+}
+
+std::string_view run_in(std::string_view message) {
+    const auto at = message.find("run ");
+    if (at == std::string_view::npos) return {};
+    const auto number = message.substr(at + 4);
+    return number.substr(0, std::min(number.find_first_not_of("0123456789"), number.size()));
+}
+
+std::string_view name_in(std::string_view message) {
+    const auto begin = message.find('\'');
+    const auto end = message.find('\'', begin + 1);
+    if (begin == std::string_view::npos || end == std::string_view::npos) return {};
+    const auto name = message.substr(begin + 1, end - begin - 1);
+    const bool plain = name.find_first_of(" \t\n\"$`") == std::string_view::npos;
+    return plain ? name : std::string_view();
+}
+
+std::vector<std::string>& command_words() {
+    static std::vector<std::string> words;
+    return words;
+}
+
 }  // namespace
+
+void hide_passwords_of(std::vector<std::string> words) {
+    command_words() = std::move(words);
+}
 
 Failure describe(const Error& error) {
     Failure failure{std::string(to_string(error.code())), error.what(), hint_for(error.code())};
+    fill_in(failure.hint, "ID", run_in(failure.message));
+    for (const std::string_view placeholder : {"NAME", "SLUG", "QUEUE"})
+        fill_in(failure.hint, placeholder, name_in(failure.message));
     if (error.in_doubt())
         failure.hint =
             "the answer was lost: it may or may not be done, so look before repeating it";
     return failure;
 }
 
-void report(Format format, const Failure& failure) {
+ExitCode waiting(const Context& context, const std::function<ExitCode()>& wait) {
+    try {
+        return wait();
+    } catch (const Error& error) {
+        report(context.format, describe(error));
+        return exit_code_for(error.code());
+    }
+}
+
+void report(Format format, const Failure& seen) {
+    Failure failure = seen;
+    failure.message = without_passwords(failure.message, command_words());
+    failure.hint = without_passwords(failure.hint, command_words());
     if (format == Format::json) {
         auto object = json_object({{"error", failure.code}, {"message", failure.message}});
         if (!failure.hint.empty())

@@ -8,10 +8,12 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/help.h"
+#include "cli/suggest.h"
 
 namespace pawl::cli {
 
@@ -30,7 +32,8 @@ constexpr const char* footer = R"(Examples:
   pawl schedule create nightly zip_files '30 2 * * *' --time-zone Europe/London
   pawl --url postgresql://me@db/app stats
 
-Durations: 500ms 10s 5m 2h 1d. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
+Durations: 500ms 10s 5m 2h 1d. Exit codes: 0 done, 1 failed, 2 wrong usage; of a run that was
+waited for: 3 failed, 4 cancelled, 5 not ended yet, 6 no such run, 7 no store.)";
 
 void build(CLI::App& app, const Command& root, Context& context) {
     app.name("pawl");
@@ -69,6 +72,45 @@ std::string named_command(const CLI::App& app) {
     return app.get_name() + (below.empty() ? "" : " " + named_command(*below.front()));
 }
 
+const CLI::App& named_app(const CLI::App& app) {
+    const auto below = app.get_subcommands();
+    return below.empty() ? app : named_app(*below.front());
+}
+
+// The commands, or the options, that may stand in its place.
+std::vector<std::string> known_words(const CLI::App& app, std::string_view stranger) {
+    std::vector<std::string> words;
+    const CLI::App& named = named_app(app);
+    if (stranger.starts_with("-")) {
+        for (const CLI::App* from : {&named, &app}) {
+            for (const CLI::Option* option : from->get_options()) {
+                for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+            }
+        }
+        return words;
+    }
+    for (const CLI::App* command :
+         named.get_subcommands([](const CLI::App* other) { return !other->get_group().empty(); }))
+        words.push_back(command->get_name());
+    return words;
+}
+
+// In the order in which they were given; CLI11 names them in the opposite one.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+    const auto strangers = app.remaining(true);
+    if (strangers.empty()) return error.what();
+    const bool command_missing = error.get_name() == "RequiredError";
+    const bool extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+    if (!command_missing && !extras) return error.what();
+    const std::string guess = nearest(strangers.front(), known_words(app, strangers.front()));
+    const std::string mean = guess.empty() ? "" : "; did you mean " + guess + "?";
+    if (command_missing || strangers.front().starts_with("-"))
+        return "unknown command or option: " + strangers.front() + mean;
+    std::string message = strangers.size() == 1 ? "unexpected argument:" : "unexpected arguments:";
+    for (const std::string& stranger : strangers) message += " " + stranger;
+    return message;
+}
+
 // When parsing fails, --json may not have been reached yet.
 Format format_of(std::span<char* const> words) {
     const auto end = std::find(words.begin(), words.end(), std::string_view("--"));
@@ -89,12 +131,7 @@ ExitCode explain(const CLI::App& app, const CLI::ParseError& error, Format forma
         Context{}.print(text.str());
         return ExitCode::ok;
     }
-    // An unknown word where a command is missing: the word is what is wrong.
-    const auto strangers = app.remaining(true);
-    const auto message = error.get_name() == "RequiredError" && !strangers.empty()
-                             ? "unknown command or option: " + strangers.front()
-                             : std::string(error.what());
-    report(format, {"usage", message, "run: " + named_command(app) + " --help"});
+    report(format, {"usage", usage_message(app, error), "run: " + named_command(app) + " --help"});
     return ExitCode::usage;
 }
 
@@ -118,6 +155,7 @@ ExitCode parse_and_run(std::span<char* const> words) {
 }
 
 ExitCode guarded(std::span<char* const> words) {
+    hide_passwords_of({words.begin(), words.end()});
     try {
         return parse_and_run(words);
     } catch (const Error& error) {

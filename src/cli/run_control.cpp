@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/failure.h"
 #include "cli/json_input.h"
 #include "cli/render.h"
 
@@ -30,9 +31,11 @@ ExitCode answer_run(
 }
 
 ExitCode wait(const Context& context, const RunArguments& arguments) {
-    const Store store = context.connect();
-    const Json output = store.run(arguments.id).wait_json(arguments.timeout);
-    return answer_run(context, store, arguments.id, output.text);
+    return waiting(context, [&] {
+        const Store store = context.connect();
+        const Json output = store.run(arguments.id).wait_json(arguments.timeout);
+        return answer_run(context, store, arguments.id, output.text);
+    });
 }
 
 ExitCode resume_run(const Context& context, const RunArguments& arguments) {

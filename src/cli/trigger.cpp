@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/json_input.h"
 #include "cli/render.h"
 
@@ -33,9 +34,7 @@ ExitCode wait_for_output(
     }
 }
 
-}  // namespace
-
-ExitCode trigger(const Context& context, const TriggerArguments& arguments) {
+ExitCode start_run(const Context& context, const TriggerArguments& arguments) {
     const NewRun new_run{arguments.workflow, json_input(arguments.input), arguments.options};
     const Store store = context.connect();
     if (arguments.kind == Startable::flow) (void)store.get_flow_shape(arguments.workflow);
@@ -44,6 +43,13 @@ ExitCode trigger(const Context& context, const TriggerArguments& arguments) {
     if (arguments.wait) return wait_for_output(context, arguments, run);
     context.answer(as_json(arguments, run), std::to_string(run.id().value()));
     return ExitCode::ok;
+}
+
+}  // namespace
+
+ExitCode trigger(const Context& context, const TriggerArguments& arguments) {
+    if (!arguments.wait) return start_run(context, arguments);
+    return waiting(context, [&] { return start_run(context, arguments); });
 }
 
 void add_trigger_options(

@@ -47,8 +47,7 @@ public:
     IndexLock(Connection& connection, const PostgresTarget& target)
         : connection_(connection), needed_(target.pooler != Pooler::transaction) {
         key_.text("pawl:indexes:" + target.schema);
-        while (needed_ &&
-               !connection_.run(sql::try_index_lock, key_, Access::read).boolean(0, 0))
+        while (needed_ && !connection_.run(sql::try_index_lock, key_, Access::read).boolean(0, 0))
             std::this_thread::sleep_for(index_lock_retry);
     }
     ~IndexLock() {
@@ -64,7 +63,8 @@ public:
 private:
     Connection& connection_;
     Params key_;
-    bool needed_;  // sessions are shared behind a transaction pooler: a lock would stay with another
+    bool
+        needed_;  // sessions are shared behind a transaction pooler: a lock would stay with another
 };
 
 }  // namespace
@@ -164,8 +164,8 @@ void SchemaRepair::restore_indexes() {
     }();
     for (const auto& difference : indexes_) {
         const auto at = missing_still.find(difference.object);
-        const bool restored_meanwhile = at != missing_still.end() &&
-                                        at->second.definition == difference.expected.definition;
+        const bool restored_meanwhile =
+            at != missing_still.end() && at->second.definition == difference.expected.definition;
         if (restored_meanwhile) continue;
         try {
             run_lines(connection_, difference.expected.restore, "restore");

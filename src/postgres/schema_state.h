@@ -23,7 +23,9 @@ void apply_functions(Connection& connection);
 // Runs all scripts in an empty schema of the same name and undoes it. Inside a transaction; needs
 // the right to create schemas and a server that writes, else throws Refused and leaves the
 // transaction usable.
-[[nodiscard]] store::Catalogue expected_catalogue(Connection& connection, const std::string& schema);
+[[nodiscard]] store::Catalogue expected_catalogue(
+    Connection& connection, const std::string& schema
+);
 
 // The expected catalogue as an earlier install() has recorded it, so that the scripts need not run
 // at each start of a program. Nothing if it is missing, was changed, or is of another library or

@@ -17,9 +17,7 @@ std::size_t readers_allowed(const SqliteTarget& target) {
 }  // namespace
 
 Connections::Connections(const SqliteTarget& target)
-    : target_(target),
-      path_(check_path(target.path)),
-      max_readers_(readers_allowed(target)) {
+    : target_(target), path_(check_path(target.path)), max_readers_(readers_allowed(target)) {
     if (is_memory(target_)) {
         open_writer(Database::Role::creator);
     } else if (std::filesystem::exists(path_)) {

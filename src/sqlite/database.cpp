@@ -54,8 +54,7 @@ std::string as_uri(const std::string& path) {
 bool is_at_rest(const std::string& path) {
     std::error_code ignored;
     const std::string wal = path + "-wal";
-    return !std::filesystem::exists(wal, ignored) ||
-           std::filesystem::file_size(wal, ignored) == 0;
+    return !std::filesystem::exists(wal, ignored) || std::filesystem::file_size(wal, ignored) == 0;
 }
 
 ConnectionHandle open_connection(

@@ -24,11 +24,11 @@ public:
         EXPECT_EQ(finished.code, 0) << finished.err;
         return nlohmann::json::parse(finished.out);
     }
-    // The error's code, of a command that must fail with exit code 1 and print no result.
+    // The error's code, of a command that must fail and print no result.
     std::string failure(std::vector<std::string> arguments, const std::string& input = {}) const {
         arguments.emplace_back("--json");
         const Finished finished = run(arguments, input);
-        EXPECT_EQ(finished.code, 1) << finished.out << finished.err;
+        EXPECT_TRUE(finished.code == 1 || finished.code > 2) << finished.out << finished.err;
         EXPECT_EQ(finished.out, "");
         const auto error = nlohmann::json::parse(finished.err);
         EXPECT_NE(error["message"], "");

@@ -1,4 +1,6 @@
 // The commands of the queue and the store.
+#include <filesystem>
+
 #include "cli/cli_fixture.h"
 
 namespace pawl::test {
@@ -106,6 +108,66 @@ TEST_F(CliTest, verify_fails_with_a_list) {
     const Finished finished = pawl({"verify"});
     EXPECT_EQ(finished.code, 1);
     EXPECT_TRUE(contains(finished.out + finished.err, "pawl_messages_ready"));
+}
+
+TEST_F(CliTest, install_says_what_it_repaired) {
+    install();
+    const auto database = open_sqlite_database(directory_.file("cli.db"));
+    database->run("drop index pawl_messages_ready");
+    const Finished repaired = pawl({"install"});
+    EXPECT_EQ(repaired.code, 0);
+    EXPECT_TRUE(contains(repaired.out, "index pawl_messages_ready is missing: restored\n"));
+    EXPECT_EQ(repaired.err, "");
+    EXPECT_EQ(pawl_json({"install"})["repaired"], json::array());
+    database->run("drop table pawl_signals");
+    const Finished lost = pawl({"install"});
+    EXPECT_EQ(lost.code, 1);
+    EXPECT_TRUE(contains(lost.out, "table pawl_signals is missing: cannot be restored"));
+}
+
+TEST_F(CliTest, reading_creates_no_store) {
+    EXPECT_EQ(pawl({"stats"}).code, 1);
+    EXPECT_EQ(pawl({"verify"}).code, 1);
+    EXPECT_FALSE(std::filesystem::exists(directory_.file("cli.db")));
+}
+
+TEST_F(CliTest, a_mistyped_word_gets_a_suggestion) {
+    const Finished command = pawl({"queue", "crate", "mail"});
+    EXPECT_EQ(command.code, 2);
+    EXPECT_TRUE(contains(command.err, "crate; did you mean create?")) << command.err;
+    const Finished option = pawl({"enqueue", "mail", "1", "--prioritiy", "3"});
+    EXPECT_TRUE(contains(option.err, "did you mean --priority?")) << option.err;
+    EXPECT_FALSE(contains(pawl({"dance"}).err, "did you mean"));
+}
+
+TEST_F(CliTest, unexpected_arguments_are_named_in_their_order) {
+    const Finished finished = pawl({"stats", "one", "two"});
+    EXPECT_EQ(finished.code, 2);
+    EXPECT_TRUE(contains(finished.err, "unexpected arguments: one two")) << finished.err;
+}
+
+TEST_F(CliTest, hints_name_the_object) {
+    install();
+    const Finished finished = pawl({"enqueue", "nowhere", "1"});
+    EXPECT_TRUE(contains(finished.err, "pawl queue create nowhere")) << finished.err;
+}
+
+TEST_F(CliTest, a_url_in_the_wrong_place_is_shown_without_its_password) {
+    install();
+    const std::string url = "postgresql://a:s3cr3t@h/db";
+    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+             {url},
+             {"stats", url},
+             {"queue", url},
+             {"queue", "create", url},
+             {"enqueue", url, "1"},
+             {"trigger", url},
+             {"--ulr=" + url, "stats"},
+             {"dequeue", "mail", "--max", url}}) {
+        const Finished finished = pawl(command);
+        EXPECT_NE(finished.code, 0);
+        EXPECT_EQ((finished.out + finished.err).find("s3cr3t"), std::string::npos) << finished.err;
+    }
 }
 
 TEST_F(CliTest, the_url_comes_from_the_environment_too) {

@@ -289,7 +289,7 @@ TEST_P(FlowCliTest, the_options_of_a_trigger_arrive) {
     EXPECT_EQ(pawl({"run", "wake", run}).code, 0);
     EXPECT_EQ(poll("diamond").size(), 1U);
     const Finished late = pawl({"flow", "start", "diamond", "--wait", "10ms", "--json"});
-    EXPECT_EQ(late.code, 1);
+    EXPECT_EQ(late.code, 5);
     EXPECT_TRUE(contains(late.err, R"("error":"wait_timeout")"));
     EXPECT_TRUE(json::parse(late.out)["output"].is_null());
 }

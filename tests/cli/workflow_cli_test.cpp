@@ -229,7 +229,7 @@ TEST_F(WorkflowCliTest, trigger_waits_for_the_output_and_prints_it) {
 
 TEST_F(WorkflowCliTest, a_wait_in_vain_still_names_the_run) {
     const Finished late = pawl({"trigger", "greet", "--wait", "10ms", "--json"});
-    EXPECT_EQ(late.code, 1);
+    EXPECT_EQ(late.code, 5);
     EXPECT_EQ(json::parse(late.err)["error"], "wait_timeout");
     const auto id = std::to_string(json::parse(late.out)["id"].get<int>());
     EXPECT_EQ(show(id)["status"], "QUEUED");
@@ -244,7 +244,8 @@ TEST_F(WorkflowCliTest, wait_prints_the_output_or_says_how_it_failed) {
     EXPECT_EQ(pawl_json({"run", "wait", good})["output"]["text"], "hello ada");
     const auto bad = finished_run({"break"});
     const Finished failed = pawl({"run", "wait", bad});
-    EXPECT_EQ(failed.code, 1);
+    EXPECT_EQ(failed.code, 3);
+    EXPECT_TRUE(contains(failed.err, "pawl run retry " + bad)) << "the hint names the run";
     EXPECT_TRUE(contains(failed.err, "no such file"));
     EXPECT_EQ(failure({"run", "wait", bad}), "execution_failed");
 }
@@ -321,6 +322,22 @@ TEST_F(WorkflowCliTest, cancel_is_final_and_keeps_its_reason) {
     EXPECT_EQ(run["events"][0]["kind"], "cancelled");
     EXPECT_EQ(failure({"run", "cancel", id, "--reason", "again"}), "run_finished");
     EXPECT_EQ(failure({"run", "wait", id}), "run_cancelled");
+}
+
+TEST_F(WorkflowCliTest, the_exit_code_of_a_wait_says_how_the_run_ended) {
+    const auto code = [&](const std::vector<std::string>& command) { return pawl(command).code; };
+    EXPECT_EQ(code({"run", "wait", finished_run({"greet"})}), 0);
+    EXPECT_EQ(code({"run", "wait", finished_run({"break"})}), 3);
+    const auto cancelled = trigger({"greet"});
+    ASSERT_EQ(code({"run", "cancel", cancelled, "--reason", "no"}), 0);
+    const Finished waited = pawl({"run", "wait", cancelled});
+    EXPECT_EQ(waited.code, 4);
+    EXPECT_TRUE(contains(waited.err, "run " + cancelled + " was cancelled: no\n")) << waited.err;
+    EXPECT_EQ(code({"run", "wait", trigger({"greet"}), "--timeout", "10ms"}), 5);
+    EXPECT_EQ(code({"trigger", "greet", "--wait", "10ms"}), 5);
+    EXPECT_EQ(code({"run", "wait", "99"}), 6);
+    EXPECT_EQ(code({"trigger", "nowhere", "--wait", "10ms"}), 1);
+    EXPECT_EQ(run({PAWL_COMMAND, "--url", "sqlite:/no/such/file", "run", "wait", "1"}).code, 7);
 }
 
 TEST_F(WorkflowCliTest, retry_and_fork_make_relatives) {

@@ -33,10 +33,7 @@ protected:
         std::filesystem::permissions(
             file(), perms::owner_read | perms::group_read | perms::others_read
         );
-        std::filesystem::permissions(
-            directory_.path(),
-            perms::owner_read | perms::owner_exec | perms::others_read | perms::others_exec
-        );
+        std::filesystem::permissions(directory_.path(), perms(0555));
     }
     void TearDown() override {
         std::filesystem::permissions(directory_.path(), std::filesystem::perms::owner_all);
