@@ -41,15 +41,15 @@ FlowRound counted(const FlowSite& site, const std::function<FlowRound()>& work) 
 }
 
 void expect_success(const FlowSite& site, int runs) {
-    const auto counts = site.connect().count_runs();
+    const auto counts = site.connect().count_runs({}, 1'000'000);
     if (counts.success == runs && counts.queued + counts.running + counts.error == 0) return;
     throw std::runtime_error(fmt::format(
         "{} of {} runs are SUCCESS ({} QUEUED, {} RUNNING, {} ERROR)",
-        counts.success,
+        counts.success.value,
         runs,
-        counts.queued,
-        counts.running,
-        counts.error
+        counts.queued.value,
+        counts.running.value,
+        counts.error.value
     ));
 }
 

@@ -30,15 +30,15 @@ Round timed(const std::function<void()>& work) {
 }
 
 void expect_success(const WorkflowSite& site, int runs) {
-    const auto counts = site.store().count_runs();
+    const auto counts = site.store().count_runs({}, 1'000'000);
     if (counts.success == runs && counts.queued + counts.running + counts.error == 0) return;
     throw std::runtime_error(fmt::format(
         "{} of {} runs are SUCCESS ({} QUEUED, {} RUNNING, {} ERROR)",
-        counts.success,
+        counts.success.value,
         runs,
-        counts.queued,
-        counts.running,
-        counts.error
+        counts.queued.value,
+        counts.running.value,
+        counts.error.value
     ));
 }
 

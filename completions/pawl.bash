@@ -88,6 +88,7 @@ _pawl() {
             ' retention' | \
             ' retention list' | \
             ' retention set' | \
+            ' retention clear' | \
             ' prune' | \
             ' worker' | \
             ' worker list' | \
@@ -95,8 +96,11 @@ _pawl() {
             ' worker resume' | \
             ' worker interrupt' | \
             ' worker stop' | \
+            ' worker held' | \
+            ' worker delete' | \
             ' worker purge' | \
             ' tenants' | \
+            ' info' | \
             ' stats' | \
             ' demo' | \
             ' completion' | \
@@ -146,7 +150,7 @@ _pawl() {
     --after | --age | --aggregate | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --batch | --before | --ca-file | --catch-up | --catch-up-limit | --concurrency | --count | --cron | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --end | --error | --file | --forbidden | --header | --jitter | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --overlap | --parent | --priority | --publish | --qty | --reason | --required | --run | --run-timeout | --share | --since | --source | --start | --start-delay | --state | --status | --subject | --tag | --time-zone | --timeout | --to | --traceparent | --type | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) return ;;
     esac
     case $path in
-    '') words='install verify queue enqueue dequeue settle message archive workflow flow trigger run schedule outbox retention prune worker tenants stats demo completion --version --help --url --json' ;;
+    '') words='install verify queue enqueue dequeue settle message archive workflow flow trigger run schedule outbox retention prune worker tenants info stats demo completion --version --help --url --json' ;;
     ' install') words='--help --url --json' ;;
     ' verify') words='--help --url --json' ;;
     ' queue') words='create list delete purge pause resume stats --help --url --json' ;;
@@ -219,18 +223,22 @@ _pawl() {
     ' outbox publish') words='--help --aggregate --subject --traceparent --url --json' ;;
     ' outbox retry') words='--help --all --url --json' ;;
     ' outbox dispatch') words='--help --to --once --binary --source --header --timeout --ca-file --insecure --max-attempts --concurrency --url --json' ;;
-    ' retention') words='list set --help --url --json' ;;
+    ' retention') words='list set clear --help --url --json' ;;
     ' retention list') words='--help --url --json' ;;
     ' retention set') words='--help --age --count --forever --url --json' ;;
+    ' retention clear') words='--help --url --json' ;;
     ' prune') words='--help --dry-run --share --batch --url --json' ;;
-    ' worker') words='list suspend resume interrupt stop purge --help --url --json' ;;
+    ' worker') words='list suspend resume interrupt stop held delete purge --help --url --json' ;;
     ' worker list') words='--help --all --url --json' ;;
     ' worker suspend') words='--help --url --json' ;;
     ' worker resume') words='--help --url --json' ;;
     ' worker interrupt') words='--help --url --json' ;;
     ' worker stop') words='--help --url --json' ;;
+    ' worker held') words='--help --limit --after --url --json' ;;
+    ' worker delete') words='--help --url --json' ;;
     ' worker purge') words='--help --older-than --url --json' ;;
     ' tenants') words='--help --url --json' ;;
+    ' info') words='--help --url --json' ;;
     ' stats') words='--help --url --json' ;;
     ' demo') words='--help --url --json' ;;
     ' completion') words='bash --help --url --json' ;;

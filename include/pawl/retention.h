@@ -2,10 +2,12 @@
 //
 //   store.set_retention(RetentionKind::success, "report", {.age = 30 * 24h});
 //   store.set_retention(RetentionKind::archive, "mail", {.age = 7 * 24h, .count = 100'000});
+//   store.set_retention(RetentionKind::failed, pawl::all_names, {.age = 90 * 24h});
 //   store.prune({.dry_run = true});  // what would go
 //
-// Nothing goes without a policy, but soft-deleted runs, 7 days after their deletion. Workers prune
-// every so often, a little at a time; prune() does it now. See docs/retention.md.
+// Without a policy nothing is removed, except soft-deleted runs and stopped or lost workers, after
+// 7 days. Workers prune every so often, a little at a time; prune() does it now. See
+// docs/retention.md.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +43,12 @@ struct Keep {
     std::optional<std::int64_t> count = {};  ///< 0 to 1,000,000; not of events, deleted, workers
 };
 
+/// As the name of a policy: every workflow or queue that has no policy of that kind of its own.
+inline constexpr const char* all_names = "*";
+
 struct RetentionPolicy {
     RetentionKind kind = RetentionKind::success;
-    std::string name;  ///< the workflow or queue; empty: the whole store
+    std::string name;  ///< the workflow or queue; all_names: for all; empty: the whole store
     Keep keep;
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <pawl/error.h>
+#include <pawl/stats.h>
 #include <pawl/types.h>
 #include <string>
 #include <string_view>
@@ -130,13 +131,14 @@ struct RunPage {
     int limit = 100;
 };
 
+/// What Store::count_runs() found.
 struct RunCounts {
-    std::int64_t queued = 0;
-    std::int64_t running = 0;
-    std::int64_t paused = 0;
-    std::int64_t success = 0;
-    std::int64_t error = 0;
-    std::int64_t cancelled = 0;
+    Count queued;
+    Count running;
+    Count paused;
+    Count success;
+    Count error;
+    Count cancelled;
 };
 
 /// Thrown by wait() when the run ended as ERROR.

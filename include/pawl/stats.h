@@ -1,35 +1,62 @@
-// Counts for people and monitors. Exact at the moment of the call; they read the rows, so do not
-// call them in a tight loop on a store with millions of them.
+// Counts for people and monitors. They read a bounded number of rows, whatever the store holds.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <pawl/types.h>
 #include <string>
 
 namespace pawl {
 
+/// A number of things, counted up to a limit: 10,000 unless a call says otherwise. If there are, or
+/// may be, more, `exact` is false and the value is a lower bound.
+struct Count {
+    std::int64_t value = 0;
+    bool exact = true;
+
+    // NOLINTNEXTLINE(google-explicit-constructor, hicpp-explicit-conversions): it is a number
+    operator std::int64_t() const { return value; }
+    Count& operator+=(const Count& other) {
+        value += other.value;
+        exact = exact && other.exact;
+        return *this;
+    }
+    friend Count operator+(Count a, const Count& b) { return a += b; }
+};
+/// "17", or "10000+" for a lower bound.
+[[nodiscard]] inline std::string to_string(const Count& count) {
+    return std::to_string(count.value) + (count.exact ? "" : "+");
+}
+inline std::ostream& operator<<(std::ostream& out, const Count& count) {
+    return out << to_string(count);
+}
+
 struct QueueStats {
     std::string queue;
     bool paused = false;
-    std::int64_t ready = 0;     ///< can be handed out now
-    std::int64_t waiting = 0;   ///< delayed or backing off
-    std::int64_t leased = 0;    ///< in somebody's hands
-    std::int64_t archived = 0;  ///< settled well and kept
-    std::int64_t dead = 0;      ///< dead letters
+    Count ready;     ///< can be delivered now
+    Count waiting;   ///< delayed or backing off
+    Count leased;    ///< held by a worker or a caller of dequeue
+    Count archived;  ///< settled well and kept; in Store::queue_stats() counted up to 1,000
+    Count dead;      ///< dead letters; in Store::queue_stats() counted up to 1,000
+    /// How long the oldest ready message has been ready. If `ready` is a lower bound: the oldest of
+    /// those counted and of the first of each priority.
     std::optional<Duration> oldest_ready_age;
+    std::int64_t workers = 0;  ///< live workers that have a handler for it
 };
 
+/// The sums of Store::queue_stats(), and the workers.
 struct StoreStats {
     std::int64_t queues = 0;
-    std::int64_t ready = 0;
-    std::int64_t waiting = 0;
-    std::int64_t leased = 0;
-    std::int64_t archived = 0;
-    std::int64_t dead = 0;
+    Count ready;
+    Count waiting;
+    Count leased;
+    Count archived;
+    Count dead;
     std::int64_t workers_live = 0;
     std::int64_t workers_lost = 0;
-    std::int64_t workers_stopped = 0;
+    Count workers_stopped;
     int schema_version = 0;
 };
 

@@ -70,6 +70,14 @@ struct InstallReport {
     [[nodiscard]] bool ok() const { return problems.empty(); }
 };
 
+/// What a store was opened with.
+struct StoreInfo {
+    std::string url;      ///< with *** instead of a password
+    std::string backend;  ///< "sqlite" or "postgresql"
+    std::string schema;   ///< the tenant; "pawl" unless the URL names another
+    ConnectOptions options;
+};
+
 enum class DeleteMode { if_empty, force };
 
 /// A store among those that share a PostgreSQL database, each in a schema of its own, or that lie
@@ -83,6 +91,9 @@ struct Tenant {
 class Store {
 public:
     explicit Store(std::shared_ptr<store::Backend> backend);
+
+    /// Reads nothing from the database.
+    [[nodiscard]] StoreInfo info() const;
 
     /// Creates or upgrades the schema, and restores indexes, functions, views, constraints and
     /// settings that are missing or different. Tables and columns that were dropped are not
@@ -153,7 +164,9 @@ public:
     [[nodiscard]] RunInfo get_run(RunId id) const;
     [[nodiscard]] std::vector<RunInfo> runs(const RunFilter& filter = {}, const RunPage& page = {})
         const;
-    [[nodiscard]] RunCounts count_runs(const RunFilter& filter = {}) const;
+    /// Each count stops at `limit` (1 to 1,000,000) and says so.
+    [[nodiscard]] RunCounts count_runs(const RunFilter& filter = {}, std::int64_t limit = 10'000)
+        const;
     [[nodiscard]] std::vector<StepInfo> steps(RunId run) const;  ///< in the order of the run
     [[nodiscard]] StepInfo step(RunId run, const std::string& id) const;  ///< step_not_found
     [[nodiscard]] std::vector<RunEvent> events(RunId run) const;
@@ -224,11 +237,15 @@ public:
     std::int64_t retry_parked(std::int64_t id = 0) const;
 
     // --- retention (see pawl/retention.h) ---
-    /// Replaces the policy of that kind, of the workflow or queue named; Keep{}: for ever. Throws
-    /// workflow_not_found, queue_not_found, workflow_queue, invalid_argument.
+    /// Replaces the policy of that kind for the workflow or queue named; Keep{} keeps its things
+    /// forever. The name all_names ("*") sets the policy of every workflow or queue that has none
+    /// of its own; there Keep{} removes it. Throws workflow_not_found, queue_not_found,
+    /// workflow_queue, invalid_argument.
     void set_retention(RetentionKind kind, const std::string& name, const Keep& keep) const;
     /// The same for what is of the whole store: outbox, deleted, workers.
     void set_retention(RetentionKind kind, const Keep& keep) const;
+    /// Removes a policy: the one for all applies then, if there is one.
+    void clear_retention(RetentionKind kind, const std::string& name = "") const;
     [[nodiscard]] std::vector<RetentionPolicy> retention() const;  ///< by name, then kind
     /// Removes what the policies let go, now, in short transactions with pauses in between. Safe
     /// beside workers and other pruners; where it is interrupted, the next one goes on.
@@ -241,6 +258,13 @@ public:
     void transition_worker(WorkerId id, WorkerEvent event) const;
     /// Forgets stopped and lost workers last heard of longer ago than that; returns how many.
     std::int64_t purge_workers(Duration older_than) const;
+    /// Forgets one worker, which must have stopped or be lost. Throws worker_not_found,
+    /// invalid_transition.
+    void delete_worker(WorkerId id) const;
+    /// The messages that a worker holds, runs and tasks included, by id. None for an unknown
+    /// worker.
+    [[nodiscard]] std::vector<Message> held_messages(WorkerId id, const PageRequest& page = {})
+        const;
 
     [[nodiscard]] StoreStats stats() const;
     [[nodiscard]] std::vector<QueueStats> queue_stats() const;

@@ -73,9 +73,11 @@ struct WorkflowInfo {
 struct WorkflowMetrics {
     std::string workflow;
     Duration window{};
-    std::int64_t succeeded = 0;
-    std::int64_t failed = 0;
-    std::int64_t cancelled = 0;
+    /// Of the runs that ended within the window the newest are counted, up to 10,000 successes and
+    /// as many others. If that is not all, rates and durations are those of the runs counted.
+    Count succeeded;
+    Count failed;
+    Count cancelled;
     double success_rate = 0;  ///< of those that succeeded or failed; 0 where there are none
     double failure_rate = 0;
     double runs_per_second = 0;                ///< that ended, in any way
@@ -83,9 +85,9 @@ struct WorkflowMetrics {
     std::optional<Duration> p50_duration;
     std::optional<Duration> p95_duration;
     std::optional<Duration> p99_duration;
-    std::int64_t queue_depth = 0;            ///< runs that could be started now
-    std::int64_t in_flight = 0;              ///< in a worker's hands
-    std::int64_t waiting = 0;                ///< delayed, retrying, paused or sleeping
+    Count queue_depth;                       ///< runs that could be started now
+    Count in_flight;                         ///< in a worker's hands
+    Count waiting;                           ///< delayed, retrying, paused or sleeping
     std::optional<Duration> oldest_waiting;  ///< how long the oldest of the depth has been ready
 };
 [[nodiscard]] WorkflowMetrics workflow_metrics(

@@ -79,8 +79,8 @@ left join {schema}.queues q using (name)
 left join {schema}.workflows w on w.workflow_id = q.queue_id
 order by n.place
 
--- name: metrics()
-select * from {schema}.metrics()
+-- name: queue_stats(queue_names, count_limit, archive_limit)
+select * from {schema}.queue_stats(@queue_names::text[], @count_limit::integer, @archive_limit::integer)
 
 -- name: list_messages(queue, wanted_state, after_message, max_rows, only_message)
 select * from {schema}.list_messages(@queue::text, @wanted_state::text, @after_message::bigint, @max_rows::integer, @only_message::bigint)
@@ -103,8 +103,8 @@ select {schema}.delete_workflow(@workflow::text)
 -- name: list_workflows(only_workflow)
 select * from {schema}.list_workflows(@only_workflow::text)
 
--- name: workflow_metrics(workflow, window_ms)
-select * from {schema}.workflow_metrics(@workflow::text, @window_ms::bigint)
+-- name: workflow_stats(workflow, window_ms, count_limit)
+select * from {schema}.workflow_stats(@workflow::text, @window_ms::bigint, @count_limit::integer)
 
 -- name: has_live_handler(workflow)
 select {schema}.has_live_handler(@workflow::text)
@@ -126,12 +126,12 @@ select e.status, e.deleted_at is not null, e.output from {schema}.run_ends e whe
 
 -- name: list_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows)
 select r.*
-from unnest({schema}.find_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @before_run::bigint, @max_rows::integer)) as u (id)
+from unnest({schema}.find_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @before_run::bigint, @max_rows::integer)) with ordinality as u (id, place)
 join {schema}.run_rows r on r.run_id = u.id
-order by r.run_id desc
+order by u.place
 
--- name: count_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted)
-select * from {schema}.count_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean)
+-- name: run_counts(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, count_limit)
+select * from {schema}.run_counts(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @count_limit::integer)
 
 -- name: lineage(run_id)
 select * from {schema}.lineage(@run_id::bigint)
@@ -206,6 +206,9 @@ select {schema}.outbox_lag_ms()
 -- name: set_retention(kind, name, keep_ms, keep_count)
 select {schema}.set_retention(@kind::text, @name::text, @keep_ms::bigint, @keep_count::bigint)
 
+-- name: clear_retention(kind, name)
+select {schema}.clear_retention(@kind::text, @name::text)
+
 -- name: list_retention()
 select * from {schema}.list_retention()
 
@@ -230,14 +233,20 @@ select * from {schema}.list_workers(@only_worker::bigint)
 -- name: purge_workers(older_than_ms)
 select {schema}.purge_workers(@older_than_ms::bigint)
 
--- name: backlog(queue_names)
-select b.queue, b.ready, b.waiting, b.leased, b.dead, b.oldest_ready_ms, {schema}.outbox_lag_ms(), w.live, w.lost
-from (
-    select count(*) filter (where l.status <> 'STOPPED' and not l.lost) as live,
-           count(*) filter (where l.lost) as lost
-    from {schema}.list_workers(null) l
-) w
-left join {schema}.backlog(@queue_names::text[]) b on true
+-- name: delete_worker(worker_id)
+select {schema}.delete_worker(@worker_id::bigint)
+
+-- name: list_held(worker_id, after_message, max_rows)
+select * from {schema}.list_held(@worker_id::bigint, @after_message::bigint, @max_rows::integer)
+
+-- name: worker_counts(count_limit)
+select live, lost, stopped, at_least from {schema}.worker_counts(@count_limit::integer)
+
+-- The counts of the whole store are in each row; if no queue exists, in the only one.
+-- name: backlog(queue_names, count_limit)
+select b.*, {schema}.outbox_lag_ms(), w.live, w.lost
+from {schema}.worker_counts(0) w
+left join {schema}.queue_stats(@queue_names::text[], @count_limit::integer) b on true
 
 -- name: notify(payload)
 select pg_notify('pawl_{schema_name}', @payload::text)

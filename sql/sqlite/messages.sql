@@ -7,14 +7,38 @@ select message_id, priority, delivery, strikes, attempts,
 from pawl_messages
 where message_id = @message_id and queue_id = @queue_id;
 
--- name: list_messages(queue_id, state, now, after_message, max_rows)
-select message_id, priority, delivery, strikes, attempts, @state, enqueued_at, visible_at, worker_id,
-       last_error, payload
-from pawl_messages
+-- The pages are merged from one of each priority and from those with a time: see message_page() of PostgreSQL.
+-- name: next_priority(queue_id, below)
+select priority, visible_at from pawl_messages indexed by pawl_messages_ready
+where queue_id = @queue_id and state = 'ready' and priority < @below
+order by priority desc, message_id limit 1;
+
+-- name: page_ready(queue_id, priority, after_message, max_rows)
+select message_id from pawl_messages indexed by pawl_messages_ready
+where queue_id = @queue_id and state = 'ready' and priority = @priority and message_id > @after_message
+order by message_id limit @max_rows;
+
+-- name: page_timed(queue_id, state, from_time, until_time, after_message, max_rows)
+select message_id from pawl_messages indexed by pawl_messages_due
+where queue_id = @queue_id and state <> 'ready' and visible_at > @from_time and visible_at <= @until_time
+  and message_id > @after_message and (@state = 'ready' or state = @state)
+order by message_id limit @max_rows;
+
+-- name: page_any(queue_id, state, now, after_message, max_rows)
+select message_id from pawl_messages
 where queue_id = @queue_id and message_id > @after_message
   and case when visible_at <= @now then 'ready' else state end = @state
-order by message_id
-limit @max_rows;
+order by message_id limit @max_rows;
+
+-- What a worker holds, of all queues; nothing that is ready is read.
+-- name: list_held(worker_id, now, after_message, max_rows)
+select m.message_id, m.priority, m.delivery, m.strikes, m.attempts, m.state, m.enqueued_at, m.visible_at,
+       m.worker_id, m.last_error, m.payload, q.name
+from pawl_queues q
+cross join pawl_messages m indexed by pawl_messages_due on m.queue_id = q.queue_id
+where m.state <> 'ready' and m.visible_at > @now and m.state = 'leased' and m.worker_id = @worker_id
+  and m.message_id > @after_message
+order by m.message_id limit @max_rows;
 
 -- name: list_archive(queue_id, wanted_dead, after_message, max_rows)
 select message_id, priority, delivery, strikes, attempts, dead, reason, enqueued_at, archived_at,
@@ -33,6 +57,34 @@ from pawl_archive
 where queue_id = @queue_id and message_id > @after_message and dead = 1
 order by message_id
 limit @max_rows;
+
+-- Bounded counts: one row more than the limit tells that there are more.
+-- name: count_ready(queue_id, max_rows)
+select count(*), min(visible_at)
+from (
+    select visible_at from pawl_messages indexed by pawl_messages_ready
+    where queue_id = @queue_id and state = 'ready' limit @max_rows
+);
+
+-- name: count_timed(queue_id, from_time, until_time, max_rows)
+select count(*), count(*) filter (where state = 'waiting'), count(*) filter (where state = 'leased'), min(visible_at)
+from (
+    select state, visible_at from pawl_messages indexed by pawl_messages_due
+    where queue_id = @queue_id and state <> 'ready' and visible_at > @from_time and visible_at <= @until_time
+    order by visible_at limit @max_rows
+);
+
+-- name: count_done(queue_id, max_rows)
+select count(*)
+from (
+    select 1 from pawl_archive indexed by pawl_archive_aged where queue_id = @queue_id and dead = 0 limit @max_rows
+);
+
+-- name: count_dead(queue_id, max_rows)
+select count(*)
+from (
+    select 1 from pawl_archive indexed by pawl_archive_dead where queue_id = @queue_id and dead = 1 limit @max_rows
+);
 
 -- The message keeps its id, and its deliveries go on counting, so that old holders stay fenced.
 -- name: replay_one(queue_id, message_id, now)

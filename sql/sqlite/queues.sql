@@ -22,12 +22,6 @@ on conflict (name) do update set
     dead_letter_queue_id =
         case when @change_dead_letter then @dead_letter_queue_id else dead_letter_queue_id end;
 
--- Both states apart: so each is counted in its partial index.
--- name: count_unsettled(queue_id)
-select (select count(*) from pawl_messages m where m.queue_id = @queue_id and m.state = 'ready')
-           + (select count(*) from pawl_messages m where m.queue_id = @queue_id and m.state <> 'ready'),
-       (select count(*) from pawl_archive a where a.queue_id = @queue_id and a.dead = 1);
-
 -- name: delete_queue_messages(queue_id)
 delete from pawl_messages
 where message_id in (
@@ -53,48 +47,6 @@ left join pawl_queues d on d.queue_id = q.dead_letter_queue_id
 where @only_name is null or q.name = @only_name
 order by q.name;
 
--- A lease or delay that has ended counts as ready, whatever the row still says. The archive is
--- counted in its indexes alone.
--- name: queue_stats(now)
-select q.name, q.paused, coalesce(m.ready, 0), coalesce(m.waiting, 0), coalesce(m.leased, 0),
-       (select count(*) from pawl_archive a where a.queue_id = q.queue_id),
-       (select count(*) from pawl_archive a where a.queue_id = q.queue_id and a.dead = 1),
-       m.oldest
-from pawl_queues q
-left join (
-    select queue_id,
-           count(*) filter (where state = 'ready' or visible_at <= @now) as ready,
-           count(*) filter (where state = 'waiting' and visible_at > @now) as waiting,
-           count(*) filter (where state = 'leased' and visible_at > @now) as leased,
-           min(visible_at) filter (where state = 'ready' or visible_at <= @now) as oldest
-    from pawl_messages
-    group by queue_id
-) m on m.queue_id = q.queue_id
-order by q.name;
-
--- As queue_stats, of some queues (a JSON list of names), without what is archived.
--- name: backlog(queue_names, now)
-select q.name, coalesce(m.ready, 0), coalesce(m.waiting, 0), coalesce(m.leased, 0),
-       (select count(*) from pawl_archive a where a.queue_id = q.queue_id and a.dead = 1),
-       m.oldest
-from pawl_queues q
-left join (
-    select queue_id,
-           count(*) filter (where state = 'ready' or visible_at <= @now) as ready,
-           count(*) filter (where state = 'waiting' and visible_at > @now) as waiting,
-           count(*) filter (where state = 'leased' and visible_at > @now) as leased,
-           min(visible_at) filter (where state = 'ready' or visible_at <= @now) as oldest
-    from pawl_messages
-    group by queue_id
-) m on m.queue_id = q.queue_id
-where q.name in (select value from json_each(@queue_names))
-order by q.name;
-
--- name: store_stats(now)
-select (select count(*) from pawl_queues),
-       count(*) filter (where state = 'ready' or visible_at <= @now),
-       count(*) filter (where state = 'waiting' and visible_at > @now),
-       count(*) filter (where state = 'leased' and visible_at > @now),
-       (select count(*) from pawl_archive),
-       (select count(*) from pawl_archive where dead = 1)
-from pawl_messages;
+-- By name; null: all.
+-- name: queue_states(only_name)
+select queue_id, name, paused from pawl_queues where @only_name is null or name = @only_name order by name;

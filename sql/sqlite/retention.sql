@@ -9,10 +9,35 @@ insert into pawl_retention (queue_id, kind, keep_ms, keep_count)
 values (@queue_id, @kind, @keep_ms, @keep_count);
 
 -- name: list_retention()
-select r.kind, coalesce(q.name, ''), r.keep_ms, r.keep_count
+select r.kind, coalesce(q.name, case when r.kind in ('outbox', 'deleted', 'workers') then '' else '*' end) as name,
+       nullif(r.keep_ms, 36525 * 86400000), r.keep_count
 from pawl_retention r
 left join pawl_queues q on q.queue_id = r.queue_id
-order by coalesce(q.name, ''), r.kind;
+where r.inherited = 0
+order by 2, r.kind;
+
+-- Whether any policy is one for all, or is inherited from one.
+-- name: has_general_retention()
+select 1 from pawl_retention
+where inherited = 1 or (queue_id is null and kind not in ('outbox', 'deleted', 'workers'))
+limit 1;
+
+-- name: drop_inherited_retention()
+delete from pawl_retention
+where inherited = 1 and not exists (
+    select 1 from pawl_retention a
+    where a.queue_id is null and a.kind = pawl_retention.kind
+      and a.keep_ms is pawl_retention.keep_ms and a.keep_count is pawl_retention.keep_count
+);
+
+-- name: inherit_retention()
+insert or ignore into pawl_retention (queue_id, kind, keep_ms, keep_count, inherited)
+select q.queue_id, a.kind, a.keep_ms, a.keep_count, 1
+from pawl_retention a
+cross join pawl_queues q
+where a.queue_id is null
+  and case when exists (select 1 from pawl_workflows w where w.workflow_id = q.queue_id)
+           then a.kind in ('success', 'failed', 'events') else a.kind in ('archive', 'dead-letters') end;
 
 -- name: find_retention(queue_id, kind)
 select retention_id, keep_ms, bound_at, bound_id, done_at
@@ -25,6 +50,7 @@ where coalesce(queue_id, 0) = coalesce(@queue_id, 0) and kind = @kind;
 select r.kind, coalesce(r.queue_id, 0), coalesce(q.name, ''), r.keep_count
 from pawl_retention r
 left join pawl_queues q on q.queue_id = r.queue_id
+where r.queue_id is not null or r.kind in ('outbox', 'deleted', 'workers')
 order by r.kind <> 'events', r.retention_id;
 
 -- name: set_bound(queue_id, kind, bound_at, bound_id)
@@ -100,9 +126,8 @@ where status = 'PUBLISHED' and @queue_id is null
   and (published_at, outbox_id) <= (@until_at, @until_id)
 order by published_at, outbox_id limit @max_rows;
 
--- Few: they need no index.
 -- name: worker_candidates(now, after_at, after_id, until_at, until_id, max_rows)
-select heartbeat_at, worker_id from pawl_workers
+select heartbeat_at, worker_id from pawl_workers indexed by pawl_workers_heard
 where (status = 'STOPPED' or heartbeat_at + lease_ms * 1000 < @now)
   and (heartbeat_at, worker_id) > (@after_at, @after_id) and (heartbeat_at, worker_id) <= (@until_at, @until_id)
 order by heartbeat_at, worker_id limit @max_rows;

@@ -17,70 +17,122 @@ select status, deleted_at is not null, output from pawl_runs where run_id = @run
 -- name: run_tags(run_id)
 select tag from pawl_run_tags where run_id = @run_id order by tag;
 
--- The lists: newest first, each through the index that its name says. What is not given is null.
--- name: list_runs(status, created_from, created_before, idempotency_key, include_deleted, before_run, max_rows)
-select run_id, status from pawl_runs
-where run_id < @before_run
-  and (@status is null or status = @status)
-  and (@created_from is null or created_at >= @created_from)
-  and (@created_before is null or created_at < @created_before)
-  and (@idempotency_key is null or idempotency_key = @idempotency_key)
-  and (@include_deleted or deleted_at is null)
+-- The lists: newest first, each through the index that its name says, from a position on.
+-- name: list_runs(include_deleted, before_run, max_rows)
+select run_id, status, created_at from pawl_runs
+where run_id < @before_run and (@include_deleted or deleted_at is null)
 order by run_id desc limit @max_rows;
 
--- name: list_workflow_runs(workflow_id, status, created_from, created_before, idempotency_key, include_deleted, before_run, max_rows)
-select run_id, status from pawl_runs indexed by pawl_runs_workflow
-where workflow_id = @workflow_id and run_id < @before_run
+-- Where a page begins: the run may have been pruned, then its neighbour's time.
+-- name: run_created(run_id)
+select created_at from pawl_runs where run_id <= @run_id order by run_id desc limit 1;
+
+-- Every status.
+-- name: list_workflow_runs(workflow_id, status, created_from, include_deleted, before_at, before_run, max_rows)
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_workflow
+where workflow_id = @workflow_id and created_at >= @created_from
+  and (created_at, run_id) < (@before_at, @before_run)
   and (@status is null or status = @status)
-  and (@created_from is null or created_at >= @created_from)
-  and (@created_before is null or created_at < @created_before)
-  and (@idempotency_key is null or idempotency_key = @idempotency_key)
   and (@include_deleted or deleted_at is null)
-order by run_id desc limit @max_rows;
+order by created_at desc, run_id desc limit @max_rows;
 
 -- QUEUED, RUNNING, PAUSED.
--- name: list_live_runs(workflow_id, status, created_from, created_before, idempotency_key, include_deleted, before_run, max_rows)
-select run_id, status from pawl_runs indexed by pawl_runs_live
-where workflow_id = @workflow_id and completed_at is null and run_id < @before_run
-  and status = @status
-  and (@created_from is null or created_at >= @created_from)
-  and (@created_before is null or created_at < @created_before)
-  and (@idempotency_key is null or idempotency_key = @idempotency_key)
+-- name: list_live_runs(workflow_id, status, created_from, include_deleted, before_at, before_run, max_rows)
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_live
+where workflow_id = @workflow_id and completed_at is null and created_at >= @created_from
+  and (created_at, run_id) < (@before_at, @before_run)
+  and (@status is null or status = @status)
   and (@include_deleted or deleted_at is null)
-order by run_id desc limit @max_rows;
+order by created_at desc, run_id desc limit @max_rows;
 
--- ERROR, CANCELLED.
--- name: list_failed_runs(workflow_id, status, created_from, created_before, idempotency_key, include_deleted, before_run, max_rows)
-select run_id, status from pawl_runs indexed by pawl_runs_failed
-where workflow_id = @workflow_id and error is not null and run_id < @before_run
-  and status = @status
-  and (@created_from is null or created_at >= @created_from)
-  and (@created_before is null or created_at < @created_before)
-  and (@idempotency_key is null or idempotency_key = @idempotency_key)
+-- PAUSED.
+-- name: list_paused_runs(workflow_id, created_from, include_deleted, before_at, before_run, max_rows)
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_paused
+where workflow_id = @workflow_id and status = 'PAUSED' and created_at >= @created_from
+  and (created_at, run_id) < (@before_at, @before_run)
   and (@include_deleted or deleted_at is null)
-order by run_id desc limit @max_rows;
+order by created_at desc, run_id desc limit @max_rows;
+
+-- ERROR.
+-- name: list_error_runs(workflow_id, created_from, include_deleted, before_at, before_run, max_rows)
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_errors
+where workflow_id = @workflow_id and status = 'ERROR' and created_at >= @created_from
+  and (created_at, run_id) < (@before_at, @before_run)
+  and (@include_deleted or deleted_at is null)
+order by created_at desc, run_id desc limit @max_rows;
+
+-- CANCELLED.
+-- name: list_cancelled_runs(workflow_id, created_from, include_deleted, before_at, before_run, max_rows)
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_cancelled
+where workflow_id = @workflow_id and status = 'CANCELLED' and created_at >= @created_from
+  and (created_at, run_id) < (@before_at, @before_run)
+  and (@include_deleted or deleted_at is null)
+order by created_at desc, run_id desc limit @max_rows;
+
+-- SUCCESS.
+-- name: list_success_runs(workflow_id, created_from, include_deleted, before_at, before_run, max_rows)
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_success
+where workflow_id = @workflow_id and status = 'SUCCESS' and created_at >= @created_from
+  and (created_at, run_id) < (@before_at, @before_run)
+  and (@include_deleted or deleted_at is null)
+order by created_at desc, run_id desc limit @max_rows;
 
 -- One at most: the key is unique among those that are not deleted.
--- name: list_keyed_runs(workflow_id, status, created_from, created_before, idempotency_key, before_run)
-select run_id, status from pawl_runs indexed by pawl_runs_key
+-- name: list_keyed_runs(workflow_id, idempotency_key, status, created_from, before_at, before_run, max_rows)
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_key
 where workflow_id = @workflow_id and idempotency_key = @idempotency_key and deleted_at is null
-  and run_id < @before_run
+  and created_at >= @created_from and (created_at, run_id) < (@before_at, @before_run)
   and (@status is null or status = @status)
-  and (@created_from is null or created_at >= @created_from)
-  and (@created_before is null or created_at < @created_before);
+limit @max_rows;
 
--- name: list_tagged_runs(tag, workflow_id, status, created_from, created_before, idempotency_key, include_deleted, before_run, max_rows)
-select r.run_id, r.status
-from pawl_run_tags t
+-- name: list_deleted_keyed_runs(workflow_id, idempotency_key, status, created_from, before_at, before_run, max_rows)
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_deleted_key
+where workflow_id = @workflow_id and idempotency_key = @idempotency_key and deleted_at is not null
+  and created_at >= @created_from and (created_at, run_id) < (@before_at, @before_run)
+  and (@status is null or status = @status)
+order by created_at desc, run_id desc limit @max_rows;
+
+-- The runs of a code-first workflow that were handed out and have not ended: RUNNING ones are among them.
+-- name: started_runs(queue_id, max_rows)
+select message_id from (
+    select message_id from pawl_messages indexed by pawl_messages_due
+    where queue_id = @queue_id and state <> 'ready'
+    union all
+    select message_id from pawl_messages indexed by pawl_messages_returned
+    where queue_id = @queue_id and state = 'ready' and delivery > 0
+)
+limit @max_rows;
+
+-- One run, if it is asked for.
+-- name: match_run(run_id, workflow_id, status, created_from, idempotency_key, include_deleted, before_at, before_run)
+select run_id, status, created_at from pawl_runs
+where run_id = @run_id and (@workflow_id is null or workflow_id = @workflow_id)
+  and created_at >= @created_from and (created_at, run_id) < (@before_at, @before_run)
+  and (@status is null or status = @status)
+  and (@idempotency_key is null or idempotency_key = @idempotency_key)
+  and (@include_deleted or deleted_at is null);
+
+-- In the order of ids; at most `reading` runs with the tag are looked at.
+-- name: list_tagged_runs(tag, workflow_id, status, created_from, created_before, idempotency_key, include_deleted, before_run, reading, max_rows)
+select r.run_id, r.status, r.created_at
+from (
+    select run_id from pawl_run_tags where tag = @tag and run_id < @before_run
+    order by run_id desc limit @reading
+) t
 cross join pawl_runs r on r.run_id = t.run_id
-where t.tag = @tag and t.run_id < @before_run
-  and (@workflow_id is null or r.workflow_id = @workflow_id)
+where (@workflow_id is null or r.workflow_id = @workflow_id)
   and (@status is null or r.status = @status)
-  and (@created_from is null or r.created_at >= @created_from)
-  and (@created_before is null or r.created_at < @created_before)
+  and r.created_at >= @created_from and r.created_at < @created_before
   and (@idempotency_key is null or r.idempotency_key = @idempotency_key)
   and (@include_deleted or r.deleted_at is null)
 order by t.run_id desc limit @max_rows;
+
+-- name: has_more_tagged(tag, before_run, behind)
+select 1 from pawl_run_tags where tag = @tag and run_id < @before_run
+order by run_id desc limit 1 offset @behind;
+
+-- name: has_tag(tag, run_id)
+select 1 from pawl_run_tags where tag = @tag and run_id = @run_id;
 
 -- name: list_steps(run_id)
 select step_id, position, status, attempt, delivery, worker_id, input, output, error, pause_message,

@@ -31,8 +31,18 @@ delete from pawl_workers
 where (status = 'STOPPED' or heartbeat_at + lease_ms * 1000 < @now)
   and heartbeat_at <= @heard_before;
 
--- name: worker_stats(now)
-select count(*) filter (where status <> 'STOPPED' and heartbeat_at + lease_ms * 1000 >= @now),
-       count(*) filter (where status <> 'STOPPED' and heartbeat_at + lease_ms * 1000 < @now),
-       count(*) filter (where status = 'STOPPED')
-from pawl_workers;
+-- By the names of all queues that live workers have handlers for.
+-- name: count_handlers(now)
+select h.value, count(*)
+from pawl_workers w indexed by pawl_workers_live,
+     json_each(case when json_valid(w.handlers) then w.handlers else '[]' end) h
+where w.status <> 'STOPPED' and w.heartbeat_at + w.lease_ms * 1000 >= @now
+group by h.value;
+
+-- name: count_workers(now)
+select count(*) filter (where heartbeat_at + lease_ms * 1000 >= @now),
+       count(*) filter (where heartbeat_at + lease_ms * 1000 < @now)
+from pawl_workers indexed by pawl_workers_live where status <> 'STOPPED';
+
+-- name: count_stopped_workers(max_rows)
+select count(*) from (select 1 from pawl_workers where status = 'STOPPED' limit @max_rows);

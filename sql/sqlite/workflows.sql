@@ -13,7 +13,7 @@ join pawl_queues q on q.queue_id = w.workflow_id
 where w.workflow_id = @workflow_id;
 
 -- name: workflow_ids()
-select workflow_id from pawl_workflows;
+select workflow_id, is_flow from pawl_workflows;
 
 -- Only options that are given are changed. Two of them may be changed to null, so whether they are
 -- given stands in parameters of their own.
@@ -71,6 +71,19 @@ delete from pawl_runs where workflow_id = @workflow_id;
 -- name: delete_workflow(workflow_id)
 delete from pawl_workflows where workflow_id = @workflow_id;
 
+-- The first that does not count, of the newest that ended.
+-- name: success_cut(workflow_id, after_time, now, max_rows)
+select completed_at from pawl_runs indexed by pawl_runs_success_ended
+where workflow_id = @workflow_id and completed_at > @after_time and completed_at <= @now
+  and completed_at is not null and error is null
+order by completed_at desc, run_id desc limit 1 offset @max_rows;
+
+-- name: failed_cut(workflow_id, after_time, now, max_rows)
+select completed_at from pawl_runs indexed by pawl_runs_failed_ended
+where workflow_id = @workflow_id and completed_at > @after_time and completed_at <= @now
+  and completed_at is not null and error is not null
+order by completed_at desc, run_id desc limit 1 offset @max_rows;
+
 -- name: ended_runs(workflow_id, after_time, now)
 select status, completed_at - started_at from pawl_runs indexed by pawl_runs_success_ended
 where workflow_id = @workflow_id and completed_at > @after_time and completed_at <= @now
@@ -80,22 +93,10 @@ select status, completed_at - started_at from pawl_runs indexed by pawl_runs_fai
 where workflow_id = @workflow_id and completed_at > @after_time and completed_at <= @now
   and completed_at is not null and error is not null;
 
--- Both states apart: so each is read through its partial index.
--- name: workflow_depth(queue_id, now)
-select count(*) filter (where state = 'ready' or visible_at <= @now),
-       count(*) filter (where state = 'leased' and visible_at > @now),
-       count(*) filter (where state = 'waiting' and visible_at > @now),
-       min(visible_at) filter (where state = 'ready' or visible_at <= @now)
-from (
-    select state, visible_at from pawl_messages where queue_id = @queue_id and state = 'ready'
-    union all
-    select state, visible_at from pawl_messages where queue_id = @queue_id and state <> 'ready'
-);
-
 -- A row that somebody wrote by hand must not break it.
 -- name: live_handlers(now)
 select distinct h.value
-from pawl_workers w, json_each(case when json_valid(w.handlers) then w.handlers else '[]' end) h
+from pawl_workers w indexed by pawl_workers_live, json_each(case when json_valid(w.handlers) then w.handlers else '[]' end) h
 where w.status <> 'STOPPED' and w.heartbeat_at + w.lease_ms * 1000 >= @now;
 
 -- Below a prefix, with runs that could start and never have. Every character of a name sorts before

@@ -4,6 +4,7 @@
 
 #include "base/deadline.h"
 #include "model/check.h"
+#include "model/counts.h"
 #include "store/backend.h"
 #include "store/retry.h"
 
@@ -166,9 +167,9 @@ QueueInfo Queue::info() const {
 }
 
 QueueStats Queue::stats() const {
-    for (auto& stats : retrying(*backend_, [&] { return backend_->queue_stats(); })) {
-        if (stats.queue == name_) return std::move(stats);
-    }
+    auto found =
+        retrying(*backend_, [&] { return backend_->queue_stats(name_, model::count_limit); });
+    if (!found.empty()) return std::move(found.front());
     throw Error(
         ErrorCode::queue_not_found, fmt::format("queue '{}' does not exist: create it first", name_)
     );

@@ -20,6 +20,11 @@ void Store::set_retention(RetentionKind kind, const Keep& keep) const {
     set_retention(kind, "", keep);
 }
 
+void Store::clear_retention(RetentionKind kind, const std::string& name) const {
+    model::check_retention_name(kind, name);
+    retrying(*backend_, [&] { return backend_->clear_retention(kind, name); });
+}
+
 std::vector<RetentionPolicy> Store::retention() const {
     return retrying(*backend_, [&] { return backend_->retention(); });
 }

@@ -22,8 +22,10 @@ std::vector<RunInfo> Store::runs(const RunFilter& filter, const RunPage& page) c
     return retrying(*backend_, [&] { return backend_->list_runs(filter, page); });
 }
 
-RunCounts Store::count_runs(const RunFilter& filter) const {
-    return retrying(*backend_, [&] { return backend_->count_runs(filter); });
+RunCounts Store::count_runs(const RunFilter& filter, std::int64_t limit) const {
+    if (limit < 1 || limit > 1'000'000)
+        throw Error(ErrorCode::invalid_argument, "the limit of a count must be 1 to 1000000");
+    return retrying(*backend_, [&] { return backend_->count_runs(filter, limit); });
 }
 
 std::vector<StepInfo> Store::steps(RunId id) const {

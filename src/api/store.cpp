@@ -3,6 +3,7 @@
 #include <pawl/testing.h>
 
 #include "model/check.h"
+#include "model/counts.h"
 #include "store/backend.h"
 #include "store/retry.h"
 
@@ -11,6 +12,10 @@ namespace pawl {
 using store::retrying;
 
 Store::Store(std::shared_ptr<store::Backend> backend) : backend_(std::move(backend)) {}
+
+StoreInfo Store::info() const {
+    return backend_->info();
+}
 
 InstallReport Store::install() const {
     InstallReport report = retrying(*backend_, [&] { return backend_->install(); });
@@ -72,12 +77,23 @@ std::int64_t Store::purge_workers(Duration older_than) const {
     return retrying(*backend_, [&] { return backend_->purge_workers(older_than); });
 }
 
+void Store::delete_worker(WorkerId id) const {
+    retrying(*backend_, [&] { return backend_->delete_worker(id); });
+}
+
+std::vector<Message> Store::held_messages(WorkerId id, const PageRequest& page) const {
+    model::check_page(page);
+    return retrying(*backend_, [&] { return backend_->held_messages(id, page); });
+}
+
 StoreStats Store::stats() const {
     return retrying(*backend_, [&] { return backend_->stats(); });
 }
 
 std::vector<QueueStats> Store::queue_stats() const {
-    return retrying(*backend_, [&] { return backend_->queue_stats(); });
+    return retrying(*backend_, [&] {
+        return backend_->queue_stats({}, model::archive_list_limit);
+    });
 }
 
 Timestamp Store::now() const {

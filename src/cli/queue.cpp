@@ -108,7 +108,7 @@ bool agrees(const Queue& queue) {
     fmt::print(
         stderr,
         "Delete all {} messages of {}? [y/N] ",
-        stats.ready + stats.waiting + stats.leased,
+        to_string(stats.ready + stats.waiting + stats.leased),
         queue.name()
     );
     std::string answer;

@@ -77,31 +77,69 @@ std::string to_json(const Tenant& tenant) {
 }
 
 std::string to_json(const QueueStats& stats) {
-    return dump(Object{
+    const Object object{
         {"queue", stats.queue},
         {"paused", stats.paused},
-        {"ready", stats.ready},
-        {"waiting", stats.waiting},
-        {"leased", stats.leased},
-        {"archived", stats.archived},
-        {"dead", stats.dead},
+        {"ready", stats.ready.value},
+        {"waiting", stats.waiting.value},
+        {"leased", stats.leased.value},
+        {"archived", stats.archived.value},
+        {"dead", stats.dead.value},
         {"oldest_ready_age_ms", or_null(stats.oldest_ready_age)},
+        {"workers", stats.workers},
+    };
+    return dump_with_counts(
+        object,
+        {{"ready", stats.ready},
+         {"waiting", stats.waiting},
+         {"leased", stats.leased},
+         {"archived", stats.archived},
+         {"dead", stats.dead}}
+    );
+}
+
+std::string to_json(const StoreInfo& info) {
+    const ConnectOptions& options = info.options;
+    return dump(Object{
+        {"url", info.url},
+        {"backend", info.backend},
+        {"schema", info.schema},
+        {"options",
+         Object{
+             {"lease_ms", options.lease.count()},
+             {"heartbeat_ms", options.heartbeat.count()},
+             {"connect_timeout_ms", options.connect_timeout.count()},
+             {"retry_timeout_ms", options.retry_timeout.count()},
+             {"call_timeout_ms", options.call_timeout.count()},
+             {"pause_check_interval_ms", options.pause_check_interval.count()},
+             {"max_payload_bytes", options.max_payload_bytes},
+             {"prune_interval_ms", options.prune_interval.count()},
+         }},
     });
 }
 
 std::string to_json(const StoreStats& stats) {
-    return dump(Object{
+    const Object object{
         {"schema_version", stats.schema_version},
         {"queues", stats.queues},
-        {"ready", stats.ready},
-        {"waiting", stats.waiting},
-        {"leased", stats.leased},
-        {"archived", stats.archived},
-        {"dead", stats.dead},
+        {"ready", stats.ready.value},
+        {"waiting", stats.waiting.value},
+        {"leased", stats.leased.value},
+        {"archived", stats.archived.value},
+        {"dead", stats.dead.value},
         {"workers_live", stats.workers_live},
         {"workers_lost", stats.workers_lost},
-        {"workers_stopped", stats.workers_stopped},
-    });
+        {"workers_stopped", stats.workers_stopped.value},
+    };
+    return dump_with_counts(
+        object,
+        {{"ready", stats.ready},
+         {"waiting", stats.waiting},
+         {"leased", stats.leased},
+         {"archived", stats.archived},
+         {"dead", stats.dead},
+         {"workers_stopped", stats.workers_stopped}}
+    );
 }
 
 std::string to_json(const WorkerInfo& worker) {

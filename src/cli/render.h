@@ -40,6 +40,7 @@ using JsonValue = std::variant<std::string, std::int64_t, bool>;
 [[nodiscard]] std::string to_json(const QueueInfo& queue);
 [[nodiscard]] std::string to_json(const QueueStats& stats);
 [[nodiscard]] std::string to_json(const StoreStats& stats);
+[[nodiscard]] std::string to_json(const StoreInfo& info);
 [[nodiscard]] std::string to_json(const WorkerInfo& worker);
 [[nodiscard]] std::string to_json(const Tenant& tenant);
 [[nodiscard]] std::string to_json(const WorkflowInfo& workflow);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <pawl/stats.h>
 #include <pawl/types.h>
 #include <string>
 
@@ -29,6 +30,17 @@ inline Object or_null(std::optional<Duration> duration) {
 }
 inline Object or_null(std::optional<Timestamp> time) {
     return time ? Object(rfc3339(*time)) : Object();
+}
+// With the field "at_least": the names of the counts that are lower bounds.
+inline std::string dump_with_counts(
+    Object object, std::initializer_list<std::pair<const char*, Count>> counts
+) {
+    auto at_least = Object::array();
+    for (const auto& [name, count] : counts) {
+        if (!count.exact) at_least.push_back(name);
+    }
+    object["at_least"] = at_least;
+    return dump(object);
 }
 template <class T>
 Object or_null(const std::optional<T>& value) {

@@ -34,12 +34,12 @@ std::string to_json(const WorkflowInfo& workflow) {
 }
 
 std::string to_json(const WorkflowMetrics& metrics) {
-    return dump(Object{
+    const Object object{
         {"workflow", metrics.workflow},
         {"window_ms", metrics.window.count()},
-        {"succeeded", metrics.succeeded},
-        {"failed", metrics.failed},
-        {"cancelled", metrics.cancelled},
+        {"succeeded", metrics.succeeded.value},
+        {"failed", metrics.failed.value},
+        {"cancelled", metrics.cancelled.value},
         {"success_rate", metrics.success_rate},
         {"failure_rate", metrics.failure_rate},
         {"runs_per_second", metrics.runs_per_second},
@@ -47,11 +47,20 @@ std::string to_json(const WorkflowMetrics& metrics) {
         {"p50_duration_ms", or_null(metrics.p50_duration)},
         {"p95_duration_ms", or_null(metrics.p95_duration)},
         {"p99_duration_ms", or_null(metrics.p99_duration)},
-        {"queue_depth", metrics.queue_depth},
-        {"in_flight", metrics.in_flight},
-        {"waiting", metrics.waiting},
+        {"queue_depth", metrics.queue_depth.value},
+        {"in_flight", metrics.in_flight.value},
+        {"waiting", metrics.waiting.value},
         {"oldest_waiting_ms", or_null(metrics.oldest_waiting)},
-    });
+    };
+    return dump_with_counts(
+        object,
+        {{"succeeded", metrics.succeeded},
+         {"failed", metrics.failed},
+         {"cancelled", metrics.cancelled},
+         {"queue_depth", metrics.queue_depth},
+         {"in_flight", metrics.in_flight},
+         {"waiting", metrics.waiting}}
+    );
 }
 
 std::string to_json(const RunInfo& run) {
@@ -96,14 +105,23 @@ std::string relative_json(const RunInfo& run) {
 }
 
 std::string to_json(const RunCounts& counts) {
-    return dump(Object{
-        {"queued", counts.queued},
-        {"running", counts.running},
-        {"paused", counts.paused},
-        {"success", counts.success},
-        {"error", counts.error},
-        {"cancelled", counts.cancelled},
-    });
+    const Object object{
+        {"queued", counts.queued.value},
+        {"running", counts.running.value},
+        {"paused", counts.paused.value},
+        {"success", counts.success.value},
+        {"error", counts.error.value},
+        {"cancelled", counts.cancelled.value},
+    };
+    return dump_with_counts(
+        object,
+        {{"queued", counts.queued},
+         {"running", counts.running},
+         {"paused", counts.paused},
+         {"success", counts.success},
+         {"error", counts.error},
+         {"cancelled", counts.cancelled}}
+    );
 }
 
 std::string to_json(const StepInfo& step) {

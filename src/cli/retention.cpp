@@ -19,11 +19,12 @@ struct RetentionArguments {
 };
 
 std::string name_or_store(const std::string& name) {
+    if (name == all_names) return "(all)";
     return name.empty() ? "(the store)" : name;
 }
 
 std::string in_words(const Keep& keep) {
-    if (!keep.age && !keep.count) return "for ever";
+    if (!keep.age && !keep.count) return "forever";
     std::string text;
     if (keep.age) text = keep.age == 0ms ? "not at all" : "for " + short_duration(*keep.age);
     if (keep.count)
@@ -53,7 +54,7 @@ ExitCode set_policy(const Context& context, const RetentionArguments& arguments)
         fmt::format(
             "{} of {} kept {}",
             to_string(arguments.kind),
-            arguments.name.empty() ? "the store" : arguments.name,
+            name_or_store(arguments.name),
             in_words(keep)
         )
     );
@@ -75,30 +76,60 @@ void add_set_policy(const Command& group) {
     const auto arguments = std::make_shared<RetentionArguments>();
     group.add("set", "Set how long things of one kind are kept")
         .argument("KIND", arguments->kind, "Of what")
-        .optional_argument("NAME", arguments->name, "The workflow or queue, where the kind has one")
+        .optional_argument(
+            "NAME",
+            arguments->name,
+            "The workflow or queue, if the kind has one; '*': all without a policy of their own"
+        )
         .option("--age", arguments->age, "What is older goes")
         .option("--count", arguments->count, "The newest stay, what is beyond goes")
         .flag(
             "--forever",
             arguments->limit,
             RetentionArguments::Limit::none,
-            "Keep everything (default, but for deleted: 7d)"
+            "Keep everything (default, except deleted and workers: 7d)"
         )
         .examples(
             "  pawl retention set success zip_files --age 30d\n"
             "  pawl retention set archive mail --age 7d --count 100000\n"
             "  pawl retention set outbox --age 3d\n"
+            "  pawl retention set failed '*' --age 90d\n"
             "  pawl retention set success zip_files --forever"
         )
         .run([arguments](const Context& context) { return set_policy(context, *arguments); });
+}
+
+void add_clear_policy(const Command& group) {
+    const auto arguments = std::make_shared<RetentionArguments>();
+    group.add("clear", "Remove a policy; the one for all applies then, if there is one")
+        .argument("KIND", arguments->kind, "Of what")
+        .optional_argument("NAME", arguments->name, "The workflow or queue; '*': the one for all")
+        .examples("  pawl retention clear success zip_files\n  pawl retention clear failed '*'")
+        .run([arguments](const Context& context) {
+            context.connect().clear_retention(arguments->kind, arguments->name);
+            context.answer(
+                json_object(
+                    {{"kind", std::string(to_string(arguments->kind))},
+                     {"name", arguments->name},
+                     {"cleared", true}}
+                ),
+                fmt::format(
+                    "{} of {} has no policy now",
+                    to_string(arguments->kind),
+                    name_or_store(arguments->name)
+                )
+            );
+            return ExitCode::ok;
+        });
 }
 
 }  // namespace
 
 void add_retention_commands(const Command& root) {
     const auto group = root.add("retention", "See and set how long things are kept");
-    group.add("list", "List the policies; what has none is kept for ever").run(list_policies);
+    group.add("list", "List the policies; what has none is kept forever").run(list_policies);
     add_set_policy(group);
+    add_clear_policy(group);
     const auto options = std::make_shared<PruneOptions>();
     root.add("prune", "Remove what the policies of retention let go, now")
         .flag("--dry-run", options->dry_run, true, "Only count what would go")

@@ -29,9 +29,9 @@ ExitCode list_runs(const Context& context, const ListArguments& arguments) {
 ExitCode count(const Context& context, const RunFilter& filter) {
     const auto counts = context.connect().count_runs(filter);
     Table table({{"STATUS"}, {"RUNS", Align::right}});
-    const auto add = [&](RunStatus status, std::int64_t runs) {
+    const auto add = [&](RunStatus status, const Count& runs) {
         if (filter.status.value_or(status) == status)
-            table.add({std::string(to_string(status)), std::to_string(runs)});
+            table.add({std::string(to_string(status)), to_string(runs)});
     };
     add(RunStatus::queued, counts.queued);
     add(RunStatus::running, counts.running);

@@ -81,12 +81,12 @@ std::string took(const std::optional<Timestamp>& start, const std::optional<Time
 std::string in_words(const RunCounts& counts) {
     return fmt::format(
         "{} queued, {} running, {} paused, {} succeeded, {} failed, {} cancelled",
-        counts.queued,
-        counts.running,
-        counts.paused,
-        counts.success,
-        counts.error,
-        counts.cancelled
+        to_string(counts.queued),
+        to_string(counts.running),
+        to_string(counts.paused),
+        to_string(counts.success),
+        to_string(counts.error),
+        to_string(counts.cancelled)
     );
 }
 

@@ -1,4 +1,4 @@
-// pawl stats, and the table it shares with `queue stats`.
+// pawl stats, pawl info, and the table that stats shares with `queue stats`.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -18,17 +18,19 @@ std::string queue_table(const std::vector<QueueStats>& queues) {
          {"ARCHIVED", Align::right},
          {"DEAD", Align::right},
          {"OLDEST READY", Align::right},
+         {"WORKERS", Align::right},
          {"STATE"}}
     );
     for (const auto& queue : queues) {
         table.add(
             {queue.queue,
-             std::to_string(queue.ready),
-             std::to_string(queue.waiting),
-             std::to_string(queue.leased),
-             std::to_string(queue.archived),
-             std::to_string(queue.dead),
+             to_string(queue.ready),
+             to_string(queue.waiting),
+             to_string(queue.leased),
+             to_string(queue.archived),
+             to_string(queue.dead),
              queue.oldest_ready_age ? short_duration(*queue.oldest_ready_age) : "-",
+             std::to_string(queue.workers),
              queue.paused ? "paused" : "active"}
         );
     }
@@ -50,15 +52,15 @@ ExitCode stats(const Context& context) {
         "runs      {}\n"
         "workers   {} live, {} lost, {} stopped\n"
         "schema    version {}\n",
-        totals.ready,
-        totals.waiting,
-        totals.leased,
-        totals.archived,
-        totals.dead,
+        to_string(totals.ready),
+        to_string(totals.waiting),
+        to_string(totals.leased),
+        to_string(totals.archived),
+        to_string(totals.dead),
         in_words(runs),
         totals.workers_live,
         totals.workers_lost,
-        totals.workers_stopped,
+        to_string(totals.workers_stopped),
         totals.schema_version
     );
     if (!queues.empty()) text.append("\n").append(queue_table(queues));
@@ -66,9 +68,33 @@ ExitCode stats(const Context& context) {
     return ExitCode::ok;
 }
 
+ExitCode info(const Context& context) {
+    const auto info = context.connect().info();
+    context.answer(
+        to_json(info),
+        fmt::format(
+            "url      {}\n"
+            "backend  {}\n"
+            "schema   {}\n"
+            "lease    {}, heartbeat {}\n"
+            "payload  up to {} bytes",
+            info.url,
+            info.backend,
+            info.schema,
+            short_duration(info.options.lease),
+            short_duration(info.options.heartbeat),
+            info.options.max_payload_bytes
+        )
+    );
+    return ExitCode::ok;
+}
+
 }  // namespace
 
 void add_stats_command(const Command& root) {
+    root.add("info", "Where the store is, and with which options it was opened")
+        .examples("  pawl info\n  pawl info --json")
+        .run(info);
     root.add("stats", "Totals of the whole store and a table of its queues")
         .examples("  pawl stats\n  pawl stats --json")
         .run(stats);

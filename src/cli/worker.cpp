@@ -1,4 +1,4 @@
-// pawl worker list | suspend | resume | interrupt | stop | purge.
+// pawl worker list | suspend | resume | interrupt | stop | held | delete | purge.
 #include <fmt/format.h>
 #include <memory>
 
@@ -67,6 +67,48 @@ void add_transition(const Command& group, WorkerEvent event, const std::string& 
         });
 }
 
+void add_held(const Command& group) {
+    const auto id = std::make_shared<WorkerId>();
+    const auto page = std::make_shared<PageRequest>();
+    group.add("held", "List the messages, runs and tasks that a worker holds")
+        .argument("ID", *id, "The worker")
+        .option("--limit", page->limit, "At most so many (default 100)")
+        .option("--after", page->after, "Those behind this one: the next page")
+        .examples("  pawl worker held 3")
+        .run([id, page](const Context& context) {
+            const auto messages = context.connect().held_messages(*id, *page);
+            Table table(
+                {{"ID", Align::right}, {"QUEUE"}, {"DELIVERY", Align::right}, {"LEASED UNTIL"}}
+            );
+            for (const auto& message : messages)
+                table.add(
+                    {std::to_string(message.id.value()),
+                     message.queue,
+                     std::to_string(message.delivery),
+                     rfc3339_seconds(message.visible_at)}
+                );
+            context.answer(json_array_of(messages), table.text(terminal_width()));
+            if (messages.size() == static_cast<std::size_t>(page->limit))
+                context.remark(fmt::format("more with: --after {}", messages.back().id.value()));
+            return ExitCode::ok;
+        });
+}
+
+void add_delete_worker(const Command& group) {
+    const auto id = std::make_shared<WorkerId>();
+    group.add("delete", "Forget one worker, which must have stopped or be lost")
+        .argument("ID", *id, "The worker")
+        .examples("  pawl worker delete 3")
+        .run([id](const Context& context) {
+            context.connect().delete_worker(*id);
+            context.answer(
+                json_object({{"worker_id", id->value()}, {"deleted", true}}),
+                fmt::format("worker {} deleted", id->value())
+            );
+            return ExitCode::ok;
+        });
+}
+
 void add_purge_workers(const Command& group) {
     const auto age = std::make_shared<Duration>(24h);
     group.add("purge", "Forget stopped and lost workers")
@@ -94,6 +136,8 @@ void add_worker_commands(const Command& root) {
     add_transition(group, WorkerEvent::resume, "Go on after suspend");
     add_transition(group, WorkerEvent::interrupt, "End the polling after what is in hand");
     add_transition(group, WorkerEvent::stop, "Finish what is in hand, then stop for good");
+    add_held(group);
+    add_delete_worker(group);
     add_purge_workers(group);
 }
 

@@ -164,9 +164,9 @@ std::string describe(const WorkflowMetrics& metrics) {
         "oldest ready {}",
         metrics.workflow,
         short_duration(metrics.window),
-        metrics.succeeded,
-        metrics.failed,
-        metrics.cancelled,
+        to_string(metrics.succeeded),
+        to_string(metrics.failed),
+        to_string(metrics.cancelled),
         metrics.success_rate * 100,
         metrics.failure_rate * 100,
         metrics.runs_per_second,
@@ -174,9 +174,9 @@ std::string describe(const WorkflowMetrics& metrics) {
         or_none(metrics.p50_duration, "-"),
         or_none(metrics.p95_duration, "-"),
         or_none(metrics.p99_duration, "-"),
-        metrics.queue_depth,
-        metrics.in_flight,
-        metrics.waiting,
+        to_string(metrics.queue_depth),
+        to_string(metrics.in_flight),
+        to_string(metrics.waiting),
         metrics.oldest_waiting ? "for " + short_duration(*metrics.oldest_waiting) : "-"
     );
 }

@@ -227,21 +227,33 @@ void WorkerFamilies::add_store(Families& families) const {
 }
 
 void WorkerFamilies::add_queues(Families& families, const store::Backlog& backlog) {
-    families.gauges({"pawl_queue_messages", "Messages in the queues that this worker handles."});
-    for (const store::QueueBacklog& queue : backlog.queues) {
-        const auto add = [&](const char* state, std::int64_t count) {
-            families.gauge({{"queue", queue.queue}, {"state", state}}, static_cast<double>(count));
-        };
-        add("ready", queue.ready);
-        add("waiting", queue.waiting);
-        add("leased", queue.leased);
-        add("dead", queue.dead);
-    }
+    const auto for_each_count = [&](const auto& add) {
+        for (const QueueStats& queue : backlog.queues) {
+            add(Labels{{"queue", queue.queue}, {"state", "ready"}}, queue.ready);
+            add(Labels{{"queue", queue.queue}, {"state", "waiting"}}, queue.waiting);
+            add(Labels{{"queue", queue.queue}, {"state", "leased"}}, queue.leased);
+            add(Labels{{"queue", queue.queue}, {"state", "dead"}}, queue.dead);
+        }
+    };
+    families.gauges(
+        {"pawl_queue_messages",
+         "Messages in the queues that this worker handles, counted up to 10000."}
+    );
+    for_each_count([&](const Labels& labels, const Count& count) {
+        families.gauge(labels, static_cast<double>(count.value));
+    });
+    families.gauges(
+        {"pawl_queue_messages_at_least",
+         "1 if pawl_queue_messages is a lower bound, because there are more; else 0."}
+    );
+    for_each_count([&](const Labels& labels, const Count& count) {
+        families.gauge(labels, count.exact ? 0 : 1);
+    });
     families.gauges(
         {"pawl_queue_oldest_ready_seconds",
          "For how long the oldest ready message could have been taken; 0: none is ready."}
     );
-    for (const store::QueueBacklog& queue : backlog.queues)
+    for (const QueueStats& queue : backlog.queues)
         families.gauge({{"queue", queue.queue}}, in_seconds(queue.oldest_ready_age));
 }
 

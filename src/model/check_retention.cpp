@@ -9,7 +9,6 @@ namespace pawl::model {
 
 namespace {
 
-constexpr Duration max_age = std::chrono::hours(24) * 36525;
 constexpr std::int64_t max_count = 1'000'000;
 
 bool goes_by_count(RetentionKind kind) {
@@ -36,15 +35,24 @@ RetentionScope scope_of(RetentionKind kind) {
     return RetentionScope::store;
 }
 
-void check_retention(RetentionKind kind, std::string_view name, const Keep& keep) {
+void check_retention_name(RetentionKind kind, std::string_view name) {
     const auto scope = scope_of(kind);
-    const std::string what = fmt::format("retention of {}", to_string(kind));
     if (scope == RetentionScope::store && !name.empty())
-        refuse(what + " is of the whole store: name no queue or workflow");
-    if (scope == RetentionScope::workflow && name.empty())
-        refuse(what + " is of a workflow: name one");
-    if (scope == RetentionScope::queue && name.empty()) refuse(what + " is of a queue: name one");
-    if (keep.age && (*keep.age < Duration::zero() || *keep.age > max_age))
+        refuse(fmt::format(
+            "retention of {} is of the whole store: name no queue or workflow", to_string(kind)
+        ));
+    if (scope != RetentionScope::store && name.empty())
+        refuse(fmt::format(
+            "retention of {} is of a {}: name one, or '*' for all",
+            to_string(kind),
+            scope == RetentionScope::workflow ? "workflow" : "queue"
+        ));
+}
+
+void check_retention(RetentionKind kind, std::string_view name, const Keep& keep) {
+    check_retention_name(kind, name);
+    const std::string what = fmt::format("retention of {}", to_string(kind));
+    if (keep.age && (*keep.age < Duration::zero() || *keep.age > longest_kept))
         refuse(what + ": age must be 0 to 100 years");
     if (keep.count && (*keep.count < 0 || *keep.count > max_count))
         refuse(fmt::format("{}: count must be 0 to {}", what, max_count));

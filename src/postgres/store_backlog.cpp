@@ -1,26 +1,20 @@
 #include "generated/postgres_sql.h"
+#include "model/counts.h"
 #include "postgres/postgres_store.h"
+#include "postgres/queue_rows.h"
 
 namespace pawl::postgres {
 
-// The counts of the whole store stand in each row; where no queue exists, in the only one.
 store::Backlog PostgresStore::backlog(std::span<const std::string> queues) {
     Params params;
-    params.text_array(queues);
+    params.text_array(queues).int4(static_cast<int>(model::count_limit));
     const Rows rows = worker_call(sql::backlog, params, Access::read);
     store::Backlog backlog;
-    if (!rows.is_null(0, 6)) backlog.outbox_lag = Duration(rows.int8(0, 6));
-    backlog.workers_live = rows.int8(0, 7);
-    backlog.workers_lost = rows.int8(0, 8);
+    if (!rows.is_null(0, 10)) backlog.outbox_lag = Duration(rows.int8(0, 10));
+    backlog.workers_live = rows.int8(0, 11);
+    backlog.workers_lost = rows.int8(0, 12);
     for (int i = 0; i < rows.size(); ++i) {
-        if (rows.is_null(i, 0)) continue;
-        store::QueueBacklog& queue = backlog.queues.emplace_back();
-        queue.queue = rows.text(i, 0);
-        queue.ready = rows.int8(i, 1);
-        queue.waiting = rows.int8(i, 2);
-        queue.leased = rows.int8(i, 3);
-        queue.dead = rows.int8(i, 4);
-        if (!rows.is_null(i, 5)) queue.oldest_ready_age = Duration(rows.int8(i, 5));
+        if (!rows.is_null(i, 0)) backlog.queues.push_back(read_queue_stats(rows, i));
     }
     return backlog;
 }

@@ -79,6 +79,12 @@ std::vector<Message> PostgresStore::list_messages(
     return read_messages(call(sql::list_messages, params, Access::read));
 }
 
+std::vector<Message> PostgresStore::held_messages(WorkerId worker, const PageRequest& page) {
+    Params params;
+    params.int8(worker.value()).int8(page.after.value()).int4(page.limit);
+    return read_messages(call(sql::list_held, params, Access::read));
+}
+
 std::vector<ArchivedMessage> PostgresStore::list_archive(
     const std::string& queue, ArchiveFilter filter, const PageRequest& page
 ) {

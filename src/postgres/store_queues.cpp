@@ -1,5 +1,7 @@
 #include "generated/postgres_sql.h"
+#include "model/counts.h"
 #include "postgres/postgres_store.h"
+#include "postgres/queue_rows.h"
 
 namespace pawl::postgres {
 
@@ -76,21 +78,19 @@ std::vector<QueueId> PostgresStore::resolve_queues(std::span<const std::string> 
     return ids;
 }
 
-std::vector<QueueStats> PostgresStore::queue_stats() {
-    const Rows rows = call(sql::metrics, {}, Access::read);
-    std::vector<QueueStats> all;
-    for (int i = 0; i < rows.size(); ++i) {
-        QueueStats stats;
-        stats.queue = rows.text(i, 0);
-        stats.paused = rows.boolean(i, 1);
-        stats.ready = rows.int8(i, 2);
-        stats.waiting = rows.int8(i, 3);
-        stats.leased = rows.int8(i, 4);
-        stats.archived = rows.int8(i, 5);
-        stats.dead = rows.int8(i, 6);
-        if (!rows.is_null(i, 7)) stats.oldest_ready_age = Duration(rows.int8(i, 7));
-        all.push_back(std::move(stats));
+std::vector<QueueStats> PostgresStore::queue_stats(
+    const std::optional<std::string>& only, std::int64_t archived
+) {
+    Params params;
+    if (only) {
+        params.text_array(std::span(&*only, 1));
+    } else {
+        params.null();
     }
+    params.int4(static_cast<int>(model::count_limit)).int4(static_cast<int>(archived));
+    const Rows rows = call(sql::queue_stats, params, Access::read);
+    std::vector<QueueStats> all;
+    for (int i = 0; i < rows.size(); ++i) all.push_back(read_queue_stats(rows, i));
     return all;
 }
 

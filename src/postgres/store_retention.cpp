@@ -25,6 +25,12 @@ void PostgresStore::set_retention(RetentionKind kind, const std::string& name, c
     call(sql::set_retention, params, Access::read);
 }
 
+void PostgresStore::clear_retention(RetentionKind kind, const std::string& name) {
+    Params params;
+    params.text(to_string(kind)).text(name);
+    call(sql::clear_retention, params, Access::read);
+}
+
 std::vector<RetentionPolicy> PostgresStore::retention() {
     const Rows rows = call(sql::list_retention, {}, Access::read);
     std::vector<RetentionPolicy> policies;

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "generated/postgres_sql.h"
+#include "model/counts.h"
 #include "model/names.h"
 #include "model/run_error.h"
 #include "postgres/claim_rows.h"
@@ -94,24 +95,6 @@ std::optional<RunEnd> read_end(const Rows& rows) {
     return RunEnd{to_run_status(rows.text(0, 0)), rows.boolean(0, 1), rows.optional_json(0, 2)};
 }
 
-std::int64_t& count_of(RunCounts& counts, RunStatus status) {
-    switch (status) {
-        case RunStatus::queued:
-            return counts.queued;
-        case RunStatus::running:
-            return counts.running;
-        case RunStatus::paused:
-            return counts.paused;
-        case RunStatus::success:
-            return counts.success;
-        case RunStatus::error:
-            break;
-        case RunStatus::cancelled:
-            return counts.cancelled;
-    }
-    return counts.error;
-}
-
 }  // namespace
 
 std::optional<RunInfo> PostgresStore::find_run(RunId run) {
@@ -146,11 +129,14 @@ std::vector<RunInfo> PostgresStore::list_runs(const RunFilter& filter, const Run
     return read_runs(call(sql::list_runs, params, Access::read));
 }
 
-RunCounts PostgresStore::count_runs(const RunFilter& filter) {
-    const Rows rows = call(sql::count_runs, filter_params(filter), Access::read);
+RunCounts PostgresStore::count_runs(const RunFilter& filter, std::int64_t limit) {
+    Params params = filter_params(filter);
+    params.int4(static_cast<int>(limit));
+    const Rows rows = call(sql::run_counts, params, Access::read);
     RunCounts counts;
     for (int i = 0; i < rows.size(); ++i)
-        count_of(counts, to_run_status(rows.text(i, 0))) = rows.int8(i, 1);
+        model::count_of(counts, to_run_status(rows.text(i, 0))) = {
+            rows.int8(i, 1), rows.boolean(i, 2)};
     return counts;
 }
 

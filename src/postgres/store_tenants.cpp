@@ -3,6 +3,7 @@
 
 #include "generated/postgres_sql.h"
 #include "postgres/postgres_store.h"
+#include "store/url.h"
 
 namespace pawl::postgres {
 
@@ -51,6 +52,15 @@ std::vector<Tenant> PostgresStore::tenants() {
             if (error.code() != ErrorCode::not_installed || tries == tenants_tries) throw;
         }
     }
+}
+
+StoreInfo PostgresStore::info() const {
+    StoreInfo info{store::redacted(target_.url), "postgresql", target_.schema, options()};
+    if (target_.schema != PostgresTarget().schema) {
+        info.url += info.url.find('?') == std::string::npos ? '?' : '&';
+        info.url += "schema=" + target_.schema;
+    }
+    return info;
 }
 
 std::shared_ptr<store::Backend> PostgresStore::open_tenant(const std::string& name) {

@@ -1,6 +1,8 @@
 #include "generated/postgres_sql.h"
+#include "model/counts.h"
 #include "model/names.h"
 #include "postgres/postgres_store.h"
+#include "postgres/queue_rows.h"
 
 namespace pawl::postgres {
 
@@ -63,25 +65,21 @@ std::int64_t PostgresStore::purge_workers(Duration older_than) {
     return call(sql::purge_workers, params, Access::write).int8(0, 0);
 }
 
+void PostgresStore::delete_worker(WorkerId worker) {
+    Params params;
+    params.int8(worker.value());
+    call(sql::delete_worker, params, Access::write);
+}
+
 StoreStats PostgresStore::stats() {
     StoreStats total;
-    for (const auto& queue : queue_stats()) {
-        ++total.queues;
-        total.ready += queue.ready;
-        total.waiting += queue.waiting;
-        total.leased += queue.leased;
-        total.archived += queue.archived;
-        total.dead += queue.dead;
-    }
-    for (const auto& worker : workers(std::nullopt)) {
-        if (worker.status == WorkerStatus::stopped) {
-            ++total.workers_stopped;
-        } else if (worker.lost) {
-            ++total.workers_lost;
-        } else {
-            ++total.workers_live;
-        }
-    }
+    for (const auto& queue : queue_stats({}, model::archive_list_limit)) model::add(total, queue);
+    Params params;
+    params.int4(static_cast<int>(model::count_limit));
+    const Rows workers = call(sql::worker_counts, params, Access::read);
+    total.workers_live = workers.int8(0, 0);
+    total.workers_lost = workers.int8(0, 1);
+    total.workers_stopped = read_count(workers, 0, 2, 3, "stopped");
     total.schema_version = call(sql::schema_version, {}, Access::read).int4(0, 0);
     return total;
 }

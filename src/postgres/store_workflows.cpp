@@ -1,6 +1,8 @@
 #include "generated/postgres_sql.h"
+#include "model/counts.h"
 #include "model/names.h"
 #include "postgres/postgres_store.h"
+#include "postgres/queue_rows.h"
 
 namespace pawl::postgres {
 
@@ -34,17 +36,6 @@ std::vector<WorkflowInfo> read_workflows(const Rows& rows) {
         workflows.push_back(std::move(workflow));
     }
     return workflows;
-}
-
-void derive_rates(WorkflowMetrics& metrics) {
-    const auto decided = static_cast<double>(metrics.succeeded + metrics.failed);
-    if (decided > 0) {
-        metrics.success_rate = static_cast<double>(metrics.succeeded) / decided;
-        metrics.failure_rate = static_cast<double>(metrics.failed) / decided;
-    }
-    const double seconds = std::chrono::duration<double>(metrics.window).count();
-    if (seconds > 0)
-        metrics.runs_per_second = (decided + static_cast<double>(metrics.cancelled)) / seconds;
 }
 
 }  // namespace
@@ -89,22 +80,25 @@ std::vector<WorkflowInfo> PostgresStore::workflows(const std::optional<std::stri
 
 WorkflowMetrics PostgresStore::workflow_metrics(const std::string& name, Duration window) {
     Params params;
-    params.text(name).int8(window.count());
-    const Rows rows = call(sql::workflow_metrics, params, Access::read);
+    params.text(name).int8(window.count()).int4(static_cast<int>(model::count_limit));
+    const Rows rows = call(sql::workflow_stats, params, Access::read);
+    const auto count = [&](int column, std::string_view what) {
+        return read_count(rows, 0, column, 12, what);
+    };
     WorkflowMetrics metrics;
     metrics.workflow = name;
     metrics.window = window;
-    metrics.succeeded = rows.int8(0, 0);
-    metrics.failed = rows.int8(0, 1);
-    metrics.cancelled = rows.int8(0, 2);
-    derive_rates(metrics);
+    metrics.succeeded = count(0, "succeeded");
+    metrics.failed = count(1, "failed");
+    metrics.cancelled = count(2, "cancelled");
+    model::derive_rates(metrics, Duration(rows.int8(0, 11)));
     metrics.average_duration = optional_duration(rows, 0, 3);
     metrics.p50_duration = optional_duration(rows, 0, 4);
     metrics.p95_duration = optional_duration(rows, 0, 5);
     metrics.p99_duration = optional_duration(rows, 0, 6);
-    metrics.queue_depth = rows.int8(0, 7);
-    metrics.in_flight = rows.int8(0, 8);
-    metrics.waiting = rows.int8(0, 9);
+    metrics.queue_depth = count(7, "queue_depth");
+    metrics.in_flight = count(8, "in_flight");
+    metrics.waiting = count(9, "waiting");
     metrics.oldest_waiting = optional_duration(rows, 0, 10);
     return metrics;
 }

@@ -1,4 +1,5 @@
-// Finds the runs that a filter lets through, newest first, through the index that fits it.
+// Finds and counts the runs that a filter lets through, newest first, through the index that fits
+// it. The rules stand in sql/postgres/functions/13_run_lists.sql.
 #pragma once
 
 #include <pawl/run.h>
@@ -8,15 +9,9 @@
 
 namespace pawl::sqlite {
 
-struct ListedRun {
-    RunId id;
-    RunStatus status = RunStatus::queued;
-};
-
-inline constexpr int all_runs = -1;  // as a limit
-
-[[nodiscard]] std::vector<ListedRun> list_runs(
+[[nodiscard]] std::vector<RunId> list_runs(
     Session& session, const RunFilter& filter, const RunPage& page
 );
+[[nodiscard]] RunCounts count_runs(Session& session, const RunFilter& filter, std::int64_t limit);
 
 }  // namespace pawl::sqlite

@@ -21,6 +21,7 @@ class SqliteStore final : public store::Backend {
 public:
     SqliteStore(const SqliteTarget& target, ConnectOptions options);
 
+    [[nodiscard]] StoreInfo info() const override;
     InstallReport install() override;
     SchemaReport verify() override;
     std::vector<Tenant> tenants() override;
@@ -49,7 +50,9 @@ public:
     std::vector<QueueInfo> queues() override;
     std::optional<QueueInfo> find_queue(const std::string& name) override;
     std::vector<QueueId> resolve_queues(std::span<const std::string> names) override;
-    std::vector<QueueStats> queue_stats() override;
+    std::vector<QueueStats> queue_stats(
+        const std::optional<std::string>& only, std::int64_t archived
+    ) override;
 
     std::optional<Message> find_message(const std::string& queue, MessageId id) override;
     std::vector<Message> list_messages(
@@ -85,7 +88,7 @@ public:
     std::optional<RunInfo> find_run(RunId run) override;
     std::optional<store::RunEnd> find_end(RunId run) override;
     std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) override;
-    RunCounts count_runs(const RunFilter& filter) override;
+    RunCounts count_runs(const RunFilter& filter, std::int64_t limit) override;
     std::vector<StepInfo> steps(RunId run) override;
     std::vector<store::RecordedStep> recorded_steps(RunId run) override;
     std::vector<RunEvent> events(RunId run) override;
@@ -113,6 +116,7 @@ public:
     std::optional<Duration> outbox_lag() override;
 
     void set_retention(RetentionKind kind, const std::string& name, const Keep& keep) override;
+    void clear_retention(RetentionKind kind, const std::string& name) override;
     std::vector<RetentionPolicy> retention() override;
     std::vector<store::PrunePart> plan_prune() override;
     store::PrunedBatch prune_batch(const store::PruneBatch& batch) override;
@@ -122,6 +126,8 @@ public:
     WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
     std::int64_t purge_workers(Duration older_than) override;
+    void delete_worker(WorkerId worker) override;
+    std::vector<Message> held_messages(WorkerId worker, const PageRequest& page) override;
 
     StoreStats stats() override;
     store::Backlog backlog(std::span<const std::string> queues) override;

@@ -1,48 +1,23 @@
-#include <nlohmann/json.hpp>
-
 #include "generated/sqlite_sql.h"
+#include "model/counts.h"
+#include "sqlite/message_counts.h"
 #include "sqlite/sqlite_store.h"
 
 namespace pawl::sqlite {
-
-namespace {
-
-std::vector<store::QueueBacklog> read_backlog(
-    Session& session, std::span<const std::string> names, Timestamp now
-) {
-    const std::string list = nlohmann::json(std::vector(names.begin(), names.end())).dump();
-    Rows rows = session.query(sql::backlog, list, now);
-    std::vector<store::QueueBacklog> queues;
-    while (rows.next()) {
-        store::QueueBacklog& queue = queues.emplace_back();
-        queue.queue = rows.text(0);
-        queue.ready = rows.integer(1);
-        queue.waiting = rows.integer(2);
-        queue.leased = rows.integer(3);
-        queue.dead = rows.integer(4);
-        if (!rows.null(5))
-            queue.oldest_ready_age = std::chrono::round<Duration>(now - rows.time(5));
-    }
-    return queues;
-}
-
-}  // namespace
 
 store::Backlog SqliteStore::backlog(std::span<const std::string> queues) {
     return read([&](Session& session) {
         const Timestamp now = current_time(session);
         store::Backlog backlog;
-        backlog.queues = read_backlog(session, queues, now);
+        backlog.queues = read_queue_stats(session, queues, now, model::count_limit);
         {
             Rows rows = session.query(sql::oldest_due_outbox, now);
             if (rows.next() && !rows.null(0))
                 backlog.outbox_lag = std::chrono::duration_cast<Duration>(now - rows.time(0));
         }
-        Rows rows = session.query(sql::worker_stats, now);
-        if (rows.next()) {
-            backlog.workers_live = rows.integer(0);
-            backlog.workers_lost = rows.integer(1);
-        }
+        const WorkerCounts workers = count_workers(session, now);
+        backlog.workers_live = workers.live;
+        backlog.workers_lost = workers.lost;
         return backlog;
     });
 }

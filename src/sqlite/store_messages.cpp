@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <limits>
+
 #include "generated/sqlite_sql.h"
+#include "model/counts.h"
 #include "model/names.h"
 #include "sqlite/sqlite_store.h"
 
@@ -40,6 +44,70 @@ ArchivedMessage read_archived(Rows& rows, const std::string& queue) {
     return message;
 }
 
+// The ids of a page in the order of ids; message_page() of PostgreSQL tells how.
+class MessagePage {
+public:
+    MessagePage(Session& session, QueueId queue, MessageState state, const PageRequest& page)
+        : session_(session), queue_(queue), state_(state), page_(page) {}
+
+    std::vector<MessageId> find(Timestamp now) {
+        const bool ready = state_ == MessageState::ready;
+        const Timestamp from = ready ? Timestamp::min() : now;
+        const Timestamp until = ready ? now : Timestamp::max();
+        if ((ready && !take_ready()) || count_timed(from, until) > model::count_limit) {
+            ids_.clear();
+            take(session_.query(
+                sql::page_any, queue_, to_string(state_), now, page_.after.value(), page_.limit
+            ));
+            return std::move(ids_);
+        }
+        take(session_.query(
+            sql::page_timed,
+            queue_,
+            to_string(state_),
+            from,
+            until,
+            page_.after.value(),
+            page_.limit
+        ));
+        std::ranges::sort(ids_);
+        if (ids_.size() > static_cast<std::size_t>(page_.limit))
+            ids_.resize(static_cast<std::size_t>(page_.limit));
+        return std::move(ids_);
+    }
+
+private:
+    // A page of each priority; false: there are too many priorities.
+    bool take_ready() {
+        std::int64_t below = std::numeric_limits<std::int64_t>::max();
+        for (int i = 0; i < most_priorities; ++i) {
+            {
+                Rows rows = session_.query(sql::next_priority, queue_, below);
+                if (!rows.next()) return true;
+                below = rows.integer(0);
+            }
+            take(session_.query(sql::page_ready, queue_, below, page_.after.value(), page_.limit));
+        }
+        return false;
+    }
+
+    std::int64_t count_timed(Timestamp from, Timestamp until) {
+        Rows rows = session_.query(sql::count_timed, queue_, from, until, model::count_limit + 1);
+        return rows.next() ? rows.integer(0) : 0;
+    }
+
+    void take(Rows&& rows) {
+        while (rows.next()) ids_.push_back(rows.id<MessageId>(0));
+    }
+
+    static constexpr int most_priorities = 100;
+    Session& session_;
+    QueueId queue_;
+    MessageState state_;
+    const PageRequest& page_;
+    std::vector<MessageId> ids_;
+};
+
 std::vector<ArchivedMessage> read_all_archived(Rows&& rows, const std::string& queue) {
     std::vector<ArchivedMessage> messages;
     while (rows.next()) messages.push_back(read_archived(rows, queue));
@@ -73,16 +141,24 @@ std::vector<Message> SqliteStore::list_messages(
     const std::string& queue, MessageState state, const PageRequest& page
 ) {
     return read([&](Session& session) {
+        const QueueId id = require_queue(session, queue);
+        const Timestamp now = current_time(session);
+        std::vector<Message> messages;
+        for (const MessageId message : MessagePage(session, id, state, page).find(now)) {
+            Rows rows = session.query(sql::find_message, id, message, now);
+            if (rows.next()) messages.push_back(read_message(rows, queue));
+        }
+        return messages;
+    });
+}
+
+std::vector<Message> SqliteStore::held_messages(WorkerId worker, const PageRequest& page) {
+    return read([&](Session& session) {
         std::vector<Message> messages;
         Rows rows = session.query(
-            sql::list_messages,
-            require_queue(session, queue),
-            to_string(state),
-            current_time(session),
-            page.after.value(),
-            page.limit
+            sql::list_held, worker, current_time(session), page.after.value(), page.limit
         );
-        while (rows.next()) messages.push_back(read_message(rows, queue));
+        while (rows.next()) messages.push_back(read_message(rows, std::string(rows.text(11))));
         return messages;
     });
 }

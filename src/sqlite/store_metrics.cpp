@@ -2,6 +2,8 @@
 #include <numeric>
 
 #include "generated/sqlite_sql.h"
+#include "model/counts.h"
+#include "sqlite/message_counts.h"
 #include "sqlite/new_run.h"
 #include "sqlite/run_state.h"
 #include "sqlite/sqlite_store.h"
@@ -26,20 +28,37 @@ Duration percentile(const Microseconds& sorted, double fraction) {
     return rounded(low + (high - low) * (place - static_cast<double>(below)));
 }
 
+// From where on all runs that ended are counted; none: the whole window is.
+std::optional<Timestamp> find_cut(
+    Session& session, QueueId workflow, Timestamp from, Timestamp now
+) {
+    std::optional<Timestamp> cut;
+    for (const store::Statement* statement : {&sql::success_cut, &sql::failed_cut}) {
+        Rows rows = session.query(*statement, workflow, from, now, model::count_limit);
+        if (rows.next() && (!cut || rows.time(0) > *cut)) cut = rows.time(0);
+    }
+    return cut;
+}
+
 void read_ended(Session& session, QueueId workflow, Timestamp now, WorkflowMetrics& metrics) {
     Microseconds durations;
-    Rows rows = session.query(sql::ended_runs, workflow, now - metrics.window, now);
+    const Timestamp from = now - metrics.window;
+    const auto cut = find_cut(session, workflow, from, now);
+    for (Count* count : {&metrics.succeeded, &metrics.failed, &metrics.cancelled})
+        count->exact = !cut;
+    Rows rows = session.query(sql::ended_runs, workflow, cut.value_or(from), now);
     while (rows.next()) {
         const RunStatus status = to_run_status(rows.text(0));
         if (status == RunStatus::success) {
-            ++metrics.succeeded;
+            ++metrics.succeeded.value;
             if (!rows.null(1)) durations.push_back(rows.integer(1));
         } else if (status == RunStatus::error) {
-            ++metrics.failed;
+            ++metrics.failed.value;
         } else {
-            ++metrics.cancelled;
+            ++metrics.cancelled.value;
         }
     }
+    model::derive_rates(metrics, std::chrono::duration_cast<Duration>(now - cut.value_or(from)));
     if (durations.empty()) return;
     std::ranges::sort(durations);
     const double sum = std::accumulate(durations.begin(), durations.end(), 0.0);
@@ -49,24 +68,12 @@ void read_ended(Session& session, QueueId workflow, Timestamp now, WorkflowMetri
     metrics.p99_duration = percentile(durations, 0.99);
 }
 
-void derive_rates(WorkflowMetrics& metrics) {
-    const auto decided = static_cast<double>(metrics.succeeded + metrics.failed);
-    if (decided > 0) {
-        metrics.success_rate = static_cast<double>(metrics.succeeded) / decided;
-        metrics.failure_rate = static_cast<double>(metrics.failed) / decided;
-    }
-    const double seconds = std::chrono::duration<double>(metrics.window).count();
-    if (seconds > 0)
-        metrics.runs_per_second = (decided + static_cast<double>(metrics.cancelled)) / seconds;
-}
-
 void read_depth(Session& session, QueueId workflow, Timestamp now, WorkflowMetrics& metrics) {
-    Rows rows = session.query(sql::workflow_depth, workflow, now);
-    if (!rows.next()) return;
-    metrics.queue_depth = rows.integer(0);
-    metrics.in_flight = rows.integer(1);
-    metrics.waiting = rows.integer(2);
-    if (!rows.null(3)) metrics.oldest_waiting = std::chrono::round<Duration>(now - rows.time(3));
+    const QueueStats queue = count_messages(session, workflow, now, 0);
+    metrics.queue_depth = queue.ready;
+    metrics.in_flight = queue.leased;
+    metrics.waiting = queue.waiting;
+    metrics.oldest_waiting = queue.oldest_ready_age;
 }
 
 }  // namespace
@@ -79,7 +86,6 @@ WorkflowMetrics SqliteStore::workflow_metrics(const std::string& name, Duration 
         metrics.workflow = name;
         metrics.window = window;
         read_ended(session, workflow, now, metrics);
-        derive_rates(metrics);
         read_depth(session, workflow, now, metrics);
         return metrics;
     });

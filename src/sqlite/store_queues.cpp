@@ -2,6 +2,8 @@
 
 #include "generated/sqlite_sql.h"
 #include "model/check.h"
+#include "model/counts.h"
+#include "sqlite/message_counts.h"
 #include "sqlite/sqlite_store.h"
 
 namespace pawl::sqlite {
@@ -48,16 +50,17 @@ std::vector<QueueInfo> list_queues(Session& session, std::optional<std::string_v
     return queues;
 }
 
-void refuse_unsettled(Session& session, const std::string& name, QueueId id) {
-    Rows rows = session.query(sql::count_unsettled, id);
-    if (!rows.next() || (rows.integer(0) == 0 && rows.integer(1) == 0)) return;
+void refuse_unsettled(Session& session, const std::string& name, QueueId id, Timestamp now) {
+    const QueueStats held = count_messages(session, id, now, model::count_limit);
+    const Count live = held.ready + held.waiting + held.leased;
+    if (live == 0 && held.dead == 0) return;
     throw Error(
         ErrorCode::queue_not_empty,
         fmt::format(
             "queue '{}' holds {} messages and {} dead letters: settle or purge them, or force it",
             name,
-            rows.integer(0),
-            rows.integer(1)
+            to_string(live),
+            to_string(held.dead)
         )
     );
 }
@@ -101,9 +104,9 @@ void SqliteStore::create_queue(const std::string& name, const QueueOptions& opti
 }
 
 void SqliteStore::delete_queue(const std::string& name, DeleteMode mode) {
-    write([&](Session& session, Timestamp) {
+    write([&](Session& session, Timestamp now) {
         const QueueId id = require_plain_queue(session, name);
-        if (mode == DeleteMode::if_empty) refuse_unsettled(session, name, id);
+        if (mode == DeleteMode::if_empty) refuse_unsettled(session, name, id, now);
         session.execute(sql::delete_queue_messages, id);
         session.execute(sql::delete_queue_archive, id);
         session.execute(sql::delete_queue, id);
@@ -144,24 +147,13 @@ std::vector<QueueId> SqliteStore::resolve_queues(std::span<const std::string> na
     });
 }
 
-std::vector<QueueStats> SqliteStore::queue_stats() {
-    return read([](Session& session) {
-        std::vector<QueueStats> queues;
-        const Timestamp now = current_time(session);
-        Rows rows = session.query(sql::queue_stats, now);
-        while (rows.next()) {
-            QueueStats& queue = queues.emplace_back();
-            queue.queue = rows.text(0);
-            queue.paused = rows.flag(1);
-            queue.ready = rows.integer(2);
-            queue.waiting = rows.integer(3);
-            queue.leased = rows.integer(4);
-            queue.dead = rows.integer(6);
-            queue.archived = rows.integer(5) - queue.dead;
-            if (!rows.null(7))
-                queue.oldest_ready_age = std::chrono::round<Duration>(now - rows.time(7));
-        }
-        return queues;
+std::vector<QueueStats> SqliteStore::queue_stats(
+    const std::optional<std::string>& only, std::int64_t archived
+) {
+    return read([&](Session& session) {
+        std::optional<std::span<const std::string>> names;
+        if (only) names = std::span(&*only, 1);
+        return read_queue_stats(session, names, current_time(session), archived);
     });
 }
 

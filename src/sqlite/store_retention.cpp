@@ -22,8 +22,9 @@ RetentionKind kind_in(const Rows& rows) {
     return model::stored_value(model::retention_kinds, rows.text(0), "retention kind");
 }
 
-// No id: the store's. Throws queue_not_found, workflow_not_found, workflow_queue.
+// No id: the store's, or of all. Throws queue_not_found, workflow_not_found, workflow_queue.
 QueueId retention_queue(Session& session, RetentionKind kind, const std::string& name) {
+    if (name == all_names) return {};
     switch (model::scope_of(kind)) {
         case model::RetentionScope::workflow:
             return require_workflow(session, name).id;
@@ -51,13 +52,23 @@ void SqliteStore::set_retention(RetentionKind kind, const std::string& name, con
     write([&](Session& session, Timestamp) {
         const QueueId queue = retention_queue(session, kind, name);
         session.execute(sql::delete_retention, queue, to_string(kind));
-        if (!keep.age && !keep.count) return;
+        const bool forever = !keep.age && !keep.count;
+        if (forever && !queue) return;
         session.execute(
             sql::insert_retention,
             queue,
             to_string(kind),
-            optional_milliseconds(keep.age),
+            // Wins over the policy for all.
+            optional_milliseconds(forever ? model::longest_kept : keep.age),
             keep.count
+        );
+    });
+}
+
+void SqliteStore::clear_retention(RetentionKind kind, const std::string& name) {
+    write([&](Session& session, Timestamp) {
+        session.execute(
+            sql::delete_retention, retention_queue(session, kind, name), to_string(kind)
         );
     });
 }
@@ -82,6 +93,14 @@ std::vector<PrunePart> SqliteStore::plan_prune() {
         PrunePart part;
         std::optional<std::int64_t> count;
     };
+    const bool general =
+        read([](Session& session) { return session.query(sql::has_general_retention).next(); });
+    if (general) {
+        write([](Session& session, Timestamp) {
+            session.execute(sql::drop_inherited_retention);
+            session.execute(sql::inherit_retention);
+        });
+    }
     const auto listed = read([](Session& session) {
         std::vector<Counted> all;
         Rows rows = session.query(sql::prune_plan);

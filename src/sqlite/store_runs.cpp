@@ -7,28 +7,6 @@
 
 namespace pawl::sqlite {
 
-namespace {
-
-std::int64_t& count_of(RunCounts& counts, RunStatus status) {
-    switch (status) {
-        case RunStatus::queued:
-            return counts.queued;
-        case RunStatus::running:
-            return counts.running;
-        case RunStatus::paused:
-            return counts.paused;
-        case RunStatus::success:
-            return counts.success;
-        case RunStatus::error:
-            return counts.error;
-        case RunStatus::cancelled:
-            break;
-    }
-    return counts.cancelled;
-}
-
-}  // namespace
-
 std::optional<RunInfo> SqliteStore::find_run(RunId run) {
     return read([&](Session& session) { return read_run(session, run); });
 }
@@ -44,20 +22,15 @@ std::optional<store::RunEnd> SqliteStore::find_end(RunId run) {
 std::vector<RunInfo> SqliteStore::list_runs(const RunFilter& filter, const RunPage& page) {
     return read([&](Session& session) {
         std::vector<RunInfo> runs;
-        for (const ListedRun& listed : sqlite::list_runs(session, filter, page)) {
-            if (auto run = read_run(session, listed.id)) runs.push_back(std::move(*run));
+        for (const RunId id : sqlite::list_runs(session, filter, page)) {
+            if (auto run = read_run(session, id)) runs.push_back(std::move(*run));
         }
         return runs;
     });
 }
 
-RunCounts SqliteStore::count_runs(const RunFilter& filter) {
-    return read([&](Session& session) {
-        RunCounts counts;
-        for (const ListedRun& run : sqlite::list_runs(session, filter, {.limit = all_runs}))
-            ++count_of(counts, run.status);
-        return counts;
-    });
+RunCounts SqliteStore::count_runs(const RunFilter& filter, std::int64_t limit) {
+    return read([&](Session& session) { return sqlite::count_runs(session, filter, limit); });
 }
 
 std::vector<StepInfo> SqliteStore::steps(RunId run) {

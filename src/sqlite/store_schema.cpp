@@ -1,4 +1,6 @@
 #include "generated/sqlite_sql.h"
+#include "model/counts.h"
+#include "sqlite/message_counts.h"
 #include "sqlite/sqlite_store.h"
 
 namespace pawl::sqlite {
@@ -50,24 +52,15 @@ StoreStats SqliteStore::stats() {
     return read([](Session& session) {
         StoreStats stats;
         const Timestamp now = current_time(session);
+        for (const QueueStats& queue :
+             read_queue_stats(session, std::nullopt, now, model::archive_list_limit))
+            model::add(stats, queue);
+        const WorkerCounts workers = count_workers(session, now);
+        stats.workers_live = workers.live;
+        stats.workers_lost = workers.lost;
         {
-            Rows rows = session.query(sql::store_stats, now);
-            if (rows.next()) {
-                stats.queues = rows.integer(0);
-                stats.ready = rows.integer(1);
-                stats.waiting = rows.integer(2);
-                stats.leased = rows.integer(3);
-                stats.dead = rows.integer(5);
-                stats.archived = rows.integer(4) - stats.dead;
-            }
-        }
-        {
-            Rows rows = session.query(sql::worker_stats, now);
-            if (rows.next()) {
-                stats.workers_live = rows.integer(0);
-                stats.workers_lost = rows.integer(1);
-                stats.workers_stopped = rows.integer(2);
-            }
+            Rows rows = session.query(sql::count_stopped_workers, model::count_limit + 1);
+            if (rows.next()) stats.workers_stopped = model::bounded(rows.integer(0));
         }
         stats.schema_version = installed_version(session);
         return stats;

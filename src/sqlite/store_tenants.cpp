@@ -100,6 +100,14 @@ std::vector<Tenant> SqliteStore::tenants() {
     return tenants;
 }
 
+StoreInfo SqliteStore::info() const {
+    const std::string base = tenants_base(target_);
+    const auto tenant = tenant_in(base, target_.path);
+    if (!tenant || *tenant == own_name)
+        return {"sqlite:" + target_.path, "sqlite", std::string(own_name), options()};
+    return {"sqlite:" + base + "?schema=" + *tenant, "sqlite", *tenant, options()};
+}
+
 std::shared_ptr<store::Backend> SqliteStore::open_tenant(const std::string& name) {
     SqliteTarget target = target_;
     target.tenants_of = tenants_of_;

@@ -141,6 +141,33 @@ std::vector<WorkerInfo> SqliteStore::workers(std::optional<WorkerId> only) {
     });
 }
 
+void SqliteStore::delete_worker(WorkerId worker) {
+    write([&](Session& session, Timestamp now) {
+        std::string status;
+        {
+            Rows rows =
+                session.query(sql::list_workers, std::optional<std::int64_t>(worker.value()), now);
+            if (!rows.next())
+                throw Error(
+                    ErrorCode::worker_not_found,
+                    fmt::format("worker {} does not exist", worker.value())
+                );
+            status = rows.text(5);
+            if (to_status(status) != WorkerStatus::stopped && !rows.flag(6))
+                throw Error(
+                    ErrorCode::invalid_transition,
+                    fmt::format(
+                        "worker {} is {}: only a stopped or lost worker can be deleted; stop it "
+                        "first",
+                        worker.value(),
+                        status
+                    )
+                );
+        }
+        session.execute(sql::delete_worker, worker.value());
+    });
+}
+
 std::int64_t SqliteStore::purge_workers(Duration older_than) {
     return write([&](Session& session, Timestamp now) {
         return session.execute(sql::purge_workers, now, now - older_than);

@@ -35,16 +35,8 @@ struct HeartbeatResult {
 };
 
 // What waits in the store, for monitors: cheap enough to be asked for every few seconds.
-struct QueueBacklog {
-    std::string queue;
-    std::int64_t ready = 0;
-    std::int64_t waiting = 0;
-    std::int64_t leased = 0;
-    std::int64_t dead = 0;
-    std::optional<Duration> oldest_ready_age;
-};
 struct Backlog {
-    std::vector<QueueBacklog> queues;    // those that exist, by name
+    std::vector<QueueStats> queues;      // those that exist, by name
     std::optional<Duration> outbox_lag;  // none: nothing is due
     std::int64_t workers_live = 0;
     std::int64_t workers_lost = 0;
@@ -159,6 +151,8 @@ public:
     [[nodiscard]] Outage& outage() { return outage_; }
     [[nodiscard]] WorkerWatch& worker_watch() { return worker_watch_; }
 
+    [[nodiscard]] virtual StoreInfo info() const = 0;
+
     // --- schema and clock ---
     virtual InstallReport install() = 0;
     virtual SchemaReport verify() = 0;
@@ -198,7 +192,10 @@ public:
     virtual std::optional<QueueInfo> find_queue(const std::string& name) = 0;
     // Id 0 for a name that does not exist.
     virtual std::vector<QueueId> resolve_queues(std::span<const std::string> names) = 0;
-    virtual std::vector<QueueStats> queue_stats() = 0;
+    // Of one queue (empty if it does not exist) or of all. The archive is counted up to `archived`.
+    virtual std::vector<QueueStats> queue_stats(
+        const std::optional<std::string>& only, std::int64_t archived
+    ) = 0;
 
     // --- look-ups; all throw queue_not_found ---
     virtual std::optional<Message> find_message(const std::string& queue, MessageId id) = 0;
@@ -252,7 +249,7 @@ public:
     virtual std::optional<RunInfo> find_run(RunId run) = 0;  // soft-deleted ones too
     virtual std::optional<RunEnd> find_end(RunId run) = 0;   // the same run, with less work
     virtual std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) = 0;
-    virtual RunCounts count_runs(const RunFilter& filter) = 0;
+    virtual RunCounts count_runs(const RunFilter& filter, std::int64_t limit) = 0;
     // Empty for an unknown run; so are the next three.
     virtual std::vector<StepInfo> steps(RunId run) = 0;
     virtual std::vector<RecordedStep> recorded_steps(RunId run) = 0;  // as a claim brings them
@@ -294,6 +291,7 @@ public:
     // --- retention. What the caller (model/check_retention.h) has checked. ---
     // Throws workflow_not_found, queue_not_found, workflow_queue.
     virtual void set_retention(RetentionKind kind, const std::string& name, const Keep& keep) = 0;
+    virtual void clear_retention(RetentionKind kind, const std::string& name) = 0;
     virtual std::vector<RetentionPolicy> retention() = 0;
     // Begins a pass: finds where policies by count end now.
     virtual std::vector<PrunePart> plan_prune() = 0;
@@ -307,6 +305,9 @@ public:
     virtual WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) = 0;
     virtual std::vector<WorkerInfo> workers(std::optional<WorkerId> only) = 0;
     virtual std::int64_t purge_workers(Duration older_than) = 0;
+    // Throws worker_not_found, invalid_transition.
+    virtual void delete_worker(WorkerId worker) = 0;
+    virtual std::vector<Message> held_messages(WorkerId worker, const PageRequest& page) = 0;
 
     virtual StoreStats stats() = 0;
     // Of these queues and the whole store, in one round trip.

@@ -36,16 +36,21 @@ TEST_F(RetentionCliTest, policies_are_set_listed_and_taken_back) {
     EXPECT_EQ(set["keep_count"], 5);
     pawl_json({"retention", "set", "outbox", "--age", "3d"});
     const json all = pawl_json({"retention", "list"});
-    ASSERT_EQ(all.size(), 3U);
+    ASSERT_EQ(all.size(), 4U);
     EXPECT_EQ(all[0]["kind"], "deleted");
     EXPECT_TRUE(all[0]["name"].is_null());
     EXPECT_TRUE(all[1]["keep_count"].is_null());
-    EXPECT_EQ(all[2], set);
+    EXPECT_EQ(all[2]["kind"], "workers");
+    EXPECT_EQ(all[3], set);
     const Finished text = pawl({"retention", "list"});
     EXPECT_TRUE(contains(text.out, "for 30d, and at most the newest 5"));
     EXPECT_TRUE(contains(text.out, "(the store)"));
     pawl_json({"retention", "set", "success", "job", "--forever"});
-    EXPECT_EQ(pawl_json({"retention", "list"}).size(), 2U);
+    EXPECT_TRUE(contains(pawl({"retention", "list"}).out, "forever"));
+    pawl_json({"retention", "clear", "success", "job"});
+    EXPECT_EQ(pawl_json({"retention", "list"}).size(), 3U);
+    EXPECT_EQ(pawl_json({"retention", "set", "failed", "*", "--age", "90d"})["name"], "*");
+    EXPECT_TRUE(contains(pawl({"retention", "list"}).out, "(all)"));
 }
 
 TEST_F(RetentionCliTest, prune_shows_first_and_then_removes) {
@@ -59,8 +64,8 @@ TEST_F(RetentionCliTest, prune_shows_first_and_then_removes) {
     const json pruned = pawl_json({"prune", "--share", "100", "--batch", "1"});
     EXPECT_EQ(pruned["dry_run"], false);
     EXPECT_EQ(pruned["pruned"], 2);
-    ASSERT_EQ(pruned["parts"].size(), 2U);
-    EXPECT_EQ(pruned["parts"][1], (json{{"kind", "success"}, {"name", "job"}, {"pruned", 2}}));
+    ASSERT_EQ(pruned["parts"].size(), 3U);
+    EXPECT_EQ(pruned["parts"][2], (json{{"kind", "success"}, {"name", "job"}, {"pruned", 2}}));
     EXPECT_EQ(runs(), 1);
 }
 

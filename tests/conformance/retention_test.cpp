@@ -32,8 +32,8 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(PolicyTest);
 
-TEST_P(PolicyTest, at_first_only_soft_deleted_runs_have_a_policy) {
-    EXPECT_EQ(policies(), "- deleted 604800000 -1; ");
+TEST_P(PolicyTest, at_first_soft_deleted_runs_and_workers_have_a_policy) {
+    EXPECT_EQ(policies(), "- deleted 604800000 -1; - workers 604800000 -1; ");
 }
 
 TEST_P(PolicyTest, a_policy_is_set_replaced_and_taken_back) {
@@ -42,10 +42,36 @@ TEST_P(PolicyTest, a_policy_is_set_replaced_and_taken_back) {
     keep(RetentionKind::archive, "mail", {.age = 2s, .count = 3});
     store().set_retention(RetentionKind::outbox, {.count = 0});
     store().set_retention(RetentionKind::deleted, {});
+    store().clear_retention(RetentionKind::workers);
     EXPECT_EQ(policies(), "- outbox -1 0; job success 1000 -1; mail archive 2000 3; ");
     keep(RetentionKind::success, "job", {.count = 7});
     keep(RetentionKind::archive, "mail", {});
+    EXPECT_EQ(policies(), "- outbox -1 0; job success -1 7; mail archive -1 -1; ");
+    store().clear_retention(RetentionKind::archive, "mail");
     EXPECT_EQ(policies(), "- outbox -1 0; job success -1 7; ");
+}
+
+TEST_P(PolicyTest, a_policy_for_all_is_one_line) {
+    make_workflow("other");
+    make_queue("mail");
+    keep(RetentionKind::success, all_names, {.age = 1s});
+    keep(RetentionKind::archive, all_names, {.count = 5});
+    keep(RetentionKind::success, "other", {});
+    (void)store().prune();
+    EXPECT_EQ(
+        policies(),
+        "- deleted 604800000 -1; - workers 604800000 -1; * archive -1 5; * success 1000 -1; other "
+        "success -1 -1; "
+    );
+    keep(RetentionKind::success, all_names, {});
+    store().clear_retention(RetentionKind::archive, all_names);
+    store().clear_retention(RetentionKind::success, "other");
+    EXPECT_EQ(policies(), "- deleted 604800000 -1; - workers 604800000 -1; ");
+    expect_refused(RetentionKind::outbox, all_names, {.age = 1s}, "is of the whole store");
+    EXPECT_EQ(
+        error_of([&] { store().clear_retention(RetentionKind::success); }).code(),
+        ErrorCode::invalid_argument
+    );
 }
 
 TEST_P(PolicyTest, it_goes_with_its_workflow_or_queue) {
@@ -54,7 +80,7 @@ TEST_P(PolicyTest, it_goes_with_its_workflow_or_queue) {
     keep(RetentionKind::archive, "mail", {.age = 2s});
     store().delete_workflow("job");
     store().delete_queue("mail");
-    EXPECT_EQ(policies(), "- deleted 604800000 -1; ");
+    EXPECT_EQ(policies(), "- deleted 604800000 -1; - workers 604800000 -1; ");
 }
 
 TEST_P(PolicyTest, bad_values_are_refused_and_change_nothing) {
@@ -98,6 +124,63 @@ TEST_P(PruneRulesTest, without_a_policy_nothing_goes) {
     advance(1000 * day);
     EXPECT_EQ(prune(), Counts());
     EXPECT_TRUE(exists(run));
+}
+
+TEST_P(PruneRulesTest, a_policy_for_all_lets_go_what_has_no_policy_of_its_own) {
+    make_workflow("other");
+    make_workflow("kept");
+    make_queue("mail");
+    keep(RetentionKind::success, all_names, {.age = 10 * day});
+    keep(RetentionKind::archive, all_names, {.count = 1});
+    keep(RetentionKind::success, "other", {.age = 100 * day});
+    keep(RetentionKind::success, "kept", {});
+    const std::vector<RunId> runs{succeed(), succeed("other"), succeed("kept"), fail_run()};
+    const Queue mail = store().queue("mail");
+    enqueue_many(mail, 3);
+    mail.archive(leases(take(mail, 3)));
+    advance(11 * day);
+    EXPECT_EQ(prune(), (Counts{{"success", 1}, {"archive", 2}}));
+    EXPECT_EQ(existing(runs), "0 1 1 1");
+    make_workflow("late");
+    const RunId late = succeed("late");
+    advance(100 * day);
+    EXPECT_EQ(prune(), (Counts{{"success", 2}})) << "a workflow that came later, and the long one";
+    EXPECT_FALSE(exists(late));
+    EXPECT_EQ(existing(runs), "0 0 1 1");
+    store().clear_retention(RetentionKind::success, "kept");
+    EXPECT_EQ(prune(), (Counts{{"success", 1}})) << "now the policy for all holds for it too";
+    keep(RetentionKind::success, all_names, {});
+    const RunId last = succeed();
+    advance(1000 * day);
+    EXPECT_EQ(prune(), Counts()) << "it was taken back";
+    EXPECT_TRUE(exists(last));
+}
+
+TEST_P(PruneRulesTest, events_go_by_a_policy_for_all_in_every_workflow) {
+    make_workflow("other");
+    keep(RetentionKind::events, all_names, {.age = 10 * day});
+    const std::vector<RunId> runs{succeed(), succeed("other")};
+    for (const RunId run : runs) add_events(run, 2);
+    advance(11 * day);
+    EXPECT_EQ(prune(), (Counts{{"events", 4}}));
+    const RunId late = succeed("other");
+    add_events(late, 3);
+    advance(11 * day);
+    EXPECT_EQ(prune(), (Counts{{"events", 3}}));
+    EXPECT_EQ(existing(runs), "1 1");
+}
+
+TEST_P(PruneRulesTest, stopped_and_lost_workers_go_after_a_week) {
+    const WorkerId stopped = store().backend()->register_worker({"a", "h", 0, 1, 30s, {}, {}});
+    store().transition_worker(stopped, WorkerEvent::stop);
+    (void)store().backend()->register_worker({"b", "h", 0, 1, 30s, {}, {}});
+    advance(6 * day);
+    EXPECT_EQ(prune(), Counts());
+    advance(2 * day);
+    (void)store().backend()->register_worker({"c", "h", 0, 1, 30s, {}, {}});
+    EXPECT_EQ(prune(), (Counts{{"workers", 2}}));
+    ASSERT_EQ(store().workers().size(), 1U);
+    EXPECT_EQ(store().workers().front().name, "c");
 }
 
 TEST_P(PruneRulesTest, successes_go_by_age_with_all_that_belongs_to_them) {

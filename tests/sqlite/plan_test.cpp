@@ -1,5 +1,5 @@
-// Every statement of a claim goes through a partial index, in its order: nothing is scanned or
-// sorted.
+// Every statement of a claim, a list or a count goes through an index, in its order: nothing is
+// scanned or sorted.
 #include "generated/sqlite_sql.h"
 #include "support/store_test.h"
 
@@ -53,6 +53,49 @@ protected:
             "pawl_outbox_aggregate (status=? AND aggregate=? AND outbox_id>?)"
         );
     }
+    // Nothing but what the index finds is read, whatever lies in the table.
+    void expect_search(const store::Statement& statement, const std::string& index) const {
+        const std::string steps = plan(statement);
+        EXPECT_TRUE(contains(steps, index)) << statement.name << "\n" << steps;
+        EXPECT_EQ(steps.find("SCAN pawl_"), std::string::npos) << statement.name << "\n" << steps;
+    }
+    void expect_page(const store::Statement& statement, const std::string& index) const {
+        expect_search(statement, index);
+        EXPECT_EQ(plan(statement).find("TEMP B-TREE"), std::string::npos) << statement.name << "\n"
+                                                                          << plan(statement);
+    }
+    void expect_reports() const {
+        using namespace sqlite;
+        expect_page(sql::list_runs, "INTEGER PRIMARY KEY");
+        expect_page(sql::list_workflow_runs, "pawl_runs_workflow (workflow_id=? AND created_at");
+        expect_page(sql::list_live_runs, "pawl_runs_live (workflow_id=? AND created_at");
+        expect_page(sql::list_paused_runs, "pawl_runs_paused (workflow_id=? AND created_at");
+        expect_page(sql::list_error_runs, "pawl_runs_errors (workflow_id=? AND created_at");
+        expect_page(sql::list_cancelled_runs, "pawl_runs_cancelled (workflow_id=? AND created_at");
+        expect_page(
+            sql::list_deleted_keyed_runs,
+            "pawl_runs_deleted_key (workflow_id=? AND idempotency_key=? AND created_at"
+        );
+        expect_search(sql::list_keyed_runs, "pawl_runs_key (workflow_id=? AND idempotency_key=?");
+        expect_search(sql::list_tagged_runs, "INTEGER PRIMARY KEY");
+        expect_search(sql::has_tag, "PRIMARY KEY (tag=? AND run_id=?");
+        expect_page(sql::list_success_runs, "pawl_runs_success (workflow_id=? AND created_at");
+        expect_search(sql::match_run, "INTEGER PRIMARY KEY");
+        expect_search(sql::success_cut, "pawl_runs_success_ended (workflow_id=? AND completed_at");
+        expect_search(sql::failed_cut, "pawl_runs_failed_ended (workflow_id=? AND completed_at");
+        expect_page(sql::next_priority, "pawl_messages_ready (queue_id=? AND priority");
+        expect_page(sql::page_ready, "pawl_messages_ready (queue_id=? AND priority=?");
+        expect_search(sql::page_timed, "pawl_messages_due (queue_id=? AND visible_at");
+        expect_search(sql::count_ready, "pawl_messages_ready (queue_id=?");
+        expect_search(sql::count_timed, "pawl_messages_due (queue_id=? AND visible_at");
+        expect_search(sql::count_done, "pawl_archive_aged (queue_id=?");
+        expect_search(sql::count_dead, "pawl_archive_dead (queue_id=?");
+        expect_page(sql::list_dead, "pawl_archive_dead (queue_id=? AND message_id");
+        expect_page(sql::list_archive, "pawl_archive_queue (queue_id=? AND message_id");
+        EXPECT_TRUE(contains(plan(sql::live_handlers), "SCAN w USING INDEX pawl_workers_live"));
+        EXPECT_TRUE(contains(plan(sql::count_workers), "USING INDEX pawl_workers_live"));
+        EXPECT_TRUE(contains(plan(sql::started_runs), "pawl_messages_returned (queue_id=?"));
+    }
 };
 INSTANTIATE_TEST_SUITE_P(, PlanTest, ::testing::Values(BackendKind::sqlite), backend_name);
 
@@ -60,16 +103,22 @@ TEST_P(PlanTest, claims_use_the_partial_indexes) {
     expect_all();
 }
 
+TEST_P(PlanTest, lists_and_counts_read_what_an_index_finds) {
+    expect_reports();
+}
+
 TEST_P(PlanTest, statistics_do_not_change_that) {
     fill();
     database()->run("analyze");
     expect_all();
+    expect_reports();
 }
 
 TEST_P(PlanTest, statistics_of_empty_tables_do_not_change_that) {
     database()->run("analyze");
     fill();
     expect_all();
+    expect_reports();
 }
 
 }  // namespace

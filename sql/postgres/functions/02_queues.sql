@@ -104,26 +104,45 @@ $$;
 comment on function {schema}.create_queue is
     'Creates a queue, or changes the options given of an existing one.';
 
+-- Every live message of a queue, in one statement, through the indexes of both states: no message that changes its
+-- state meanwhile is missed.
+create or replace function {schema}.delete_messages(queue_id bigint) returns bigint
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+    deleted bigint;
+begin
+    delete from {schema}.messages m
+    where (m.queue_id = delete_messages.queue_id and m.state = 'ready')
+       or (m.queue_id = delete_messages.queue_id and m.state <> 'ready');
+    get diagnostics deleted = row_count;
+    return deleted;
+end
+$$;
+comment on function {schema}.delete_messages is 'Internal: deletes the live messages of a queue; returns how many.';
+
 create or replace function {schema}.delete_queue(queue_name text, force boolean default false)
 returns void
 language plpgsql
 as $$
 declare
-    id bigint := {schema}.queue_id(queue_name);
-    live bigint;
-    dead bigint;
+    id   bigint := {schema}.queue_id(queue_name);
+    held record;
 begin
     perform {schema}.refuse_workflow_queue(id);
     perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
     if force is not true then
-        select count(*) into live from {schema}.messages m where m.queue_id = id;
-        select count(*) into dead from {schema}.archive a where a.queue_id = id and a.dead;
-        if live > 0 or dead > 0 then
+        held := {schema}.count_messages(id, {schema}.clock(), {schema}.count_limit(), {schema}.count_limit());
+        if held.ready + held.waiting + held.leased + held.dead > 0 then
             raise exception 'queue ''%'' holds % messages and % dead letters: settle or purge them, or force it',
-                queue_name, live, dead using errcode = 'PW002';
+                queue_name,
+                {schema}.count_text(held.ready + held.waiting + held.leased,
+                                    not held.at_least && array['ready', 'waiting', 'leased']),
+                {schema}.count_text(held.dead, 'dead' <> all(held.at_least)) using errcode = 'PW002';
         end if;
     end if;
-    delete from {schema}.messages m where m.queue_id = id;
+    perform {schema}.delete_messages(id);
     delete from {schema}.archive a where a.queue_id = id;
     delete from {schema}.queues q where q.queue_id = id;
 end
@@ -150,75 +169,9 @@ language plpgsql
 as $$
 declare
     id bigint := {schema}.queue_id(queue_name);
-    purged bigint;
 begin
     perform {schema}.refuse_workflow_queue(id);
-    delete from {schema}.messages m where m.queue_id = id;
-    get diagnostics purged = row_count;
-    return purged;
+    return {schema}.delete_messages(id);
 end
 $$;
 comment on function {schema}.purge_queue is 'Deletes every live message of the queue; returns how many.';
-
-create or replace function {schema}.metrics(queue_name text default null) returns table (
-    queue text, paused boolean, ready bigint, waiting bigint, leased bigint, archived bigint,
-    dead bigint, oldest_ready_ms bigint
-)
-language sql
-as $$
-    with now as materialized (select {schema}.clock() as at)
-    select q.name, q.paused, coalesce(m.ready, 0), coalesce(m.waiting, 0), coalesce(m.leased, 0),
-           coalesce(a.archived, 0), coalesce(a.dead, 0),
-           (extract(epoch from now.at - m.oldest) * 1000)::bigint
-    from {schema}.queues q
-    cross join now
-    left join lateral (
-        select count(*) filter (where s.state = 'ready') as ready,
-               count(*) filter (where s.state = 'waiting') as waiting,
-               count(*) filter (where s.state = 'leased') as leased,
-               min(s.visible_at) filter (where s.state = 'ready') as oldest
-        from (
-            select {schema}.message_state(m.state, m.visible_at, now.at) as state, m.visible_at
-            from {schema}.messages m where m.queue_id = q.queue_id
-        ) s
-    ) m on true
-    left join lateral (
-        select count(*) filter (where not a.dead) as archived, count(*) filter (where a.dead) as dead
-        from {schema}.archive a where a.queue_id = q.queue_id
-    ) a on true
-    where metrics.queue_name is null or q.name = metrics.queue_name
-    order by q.name
-$$;
-comment on function {schema}.metrics is 'Counts per queue: ready, waiting, leased, archived, dead, age of the oldest ready one.';
-
--- What metrics() counts without what is archived: one pass over the live messages, for monitors that ask often.
-create or replace function {schema}.backlog(queue_names text[]) returns table (
-    queue text, ready bigint, waiting bigint, leased bigint, dead bigint, oldest_ready_ms bigint
-)
-language sql
-as $$
-    with now as materialized (select {schema}.clock() as at),
-    wanted as materialized (
-        select q.queue_id, q.name from {schema}.queues q where q.name = any(queue_names)
-    ),
-    live as (
-        select s.queue_id,
-               count(*) filter (where s.state = 'ready') as ready,
-               count(*) filter (where s.state = 'waiting') as waiting,
-               count(*) filter (where s.state = 'leased') as leased,
-               min(s.visible_at) filter (where s.state = 'ready') as oldest
-        from (
-            select m.queue_id, {schema}.message_state(m.state, m.visible_at, now.at) as state, m.visible_at
-            from {schema}.messages m cross join now
-            where m.queue_id in (select w.queue_id from wanted w)
-        ) s
-        group by s.queue_id
-    )
-    select w.name, coalesce(l.ready, 0), coalesce(l.waiting, 0), coalesce(l.leased, 0),
-           (select count(*) from {schema}.archive a where a.queue_id = w.queue_id and a.dead),
-           (extract(epoch from now.at - l.oldest) * 1000)::bigint
-    from wanted w cross join now left join live l on l.queue_id = w.queue_id
-    order by w.name
-$$;
-comment on function {schema}.backlog is
-    'Counts of what is not done, per queue: ready, waiting, leased, dead, age of the oldest ready one. Cheaper than metrics().';

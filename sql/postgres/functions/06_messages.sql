@@ -1,5 +1,76 @@
 -- Look-ups, and the archive's own operations.
 
+-- A page of ids, in the order of ids. Ready messages lie in the order of priority and id, the others in the order of
+-- their times: a page is merged from the pages of each priority and from up to 10000 others. If there are more
+-- priorities or others, the page is found among the messages of all queues, of which these are then a good part.
+create or replace function {schema}.message_page(
+    queue_id bigint, wanted_state text, after_message bigint, max_rows integer, now_at timestamptz
+) returns bigint[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    id         constant bigint := message_page.queue_id;
+    after      constant bigint := coalesce(after_message, 0);
+    with_ready constant boolean := coalesce(wanted_state = 'ready', true);
+    from_at    constant timestamptz := case when wanted_state <> 'ready' then now_at else '-infinity' end;
+    until_at   constant timestamptz := case when wanted_state = 'ready' then now_at else 'infinity' end;
+    priorities integer[];
+    others     bigint;
+begin
+    if with_ready then
+        with recursive heads (priority, place) as (
+            (select -m.priority, 1 from {schema}.messages m
+             where m.queue_id = id and m.state = 'ready' order by -m.priority limit 1)
+            union all
+            select n.priority, h.place + 1
+            from heads h
+            cross join lateral (
+                select -m.priority as priority from {schema}.messages m
+                where m.queue_id = id and m.state = 'ready' and -m.priority > h.priority
+                order by -m.priority limit 1
+            ) n
+            where h.place <= 100
+        )
+        select array_agg(h.priority) into priorities from heads h;
+    end if;
+    select count(*) into others
+    from (
+        select from {schema}.messages m
+        where m.queue_id = id and m.state <> 'ready' and m.visible_at > from_at and m.visible_at <= until_at
+        limit {schema}.count_limit() + 1
+    ) o;
+    if others > {schema}.count_limit() or cardinality(priorities) > 100 then
+        return array(
+            select m.message_id from {schema}.messages m
+            where m.message_id > after and m.queue_id = id
+              and (wanted_state is null
+                   or {schema}.message_state(m.state, m.visible_at, now_at) = wanted_state)
+            order by m.message_id limit max_rows
+        );
+    end if;
+    return array(
+        select p.id
+        from (
+            select r.id
+            from unnest(priorities) as u (priority)
+            cross join lateral (
+                select m.message_id as id from {schema}.messages m
+                where m.queue_id = id and m.state = 'ready' and -m.priority = u.priority and m.message_id > after
+                order by m.message_id limit max_rows
+            ) r
+            union all
+            select m.message_id from {schema}.messages m
+            where m.queue_id = id and m.state <> 'ready' and m.visible_at > from_at and m.visible_at <= until_at
+              and m.message_id > after
+              and (wanted_state is null or wanted_state = 'ready' or m.state = wanted_state)
+        ) p
+        order by p.id limit max_rows
+    );
+end
+$$;
+comment on function {schema}.message_page is 'Internal: the ids of a page of live messages.';
+
 create or replace function {schema}.list_messages(
     queue_name text, wanted_state text default null, after_message bigint default 0,
     max_rows integer default 100, only_message bigint default null
@@ -8,23 +79,32 @@ create or replace function {schema}.list_messages(
     attempts integer, state text, enqueued_at timestamptz, visible_at timestamptz, worker_id bigint,
     last_error text, payload json
 )
-language sql
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
-    with now as materialized (select {schema}.clock() as at, {schema}.queue_id(queue_name) as queue_id)
+#variable_conflict use_column
+declare
+    now_at timestamptz := {schema}.clock();
+    id     bigint := {schema}.queue_id(queue_name);
+    page   bigint[] := case when only_message is null
+        then {schema}.message_page(id, wanted_state, after_message, {schema}.page_size(max_rows), now_at) else array[only_message] end;
+begin
+    return query
     select m.message_id, queue_name, m.priority, m.delivery, m.strikes, m.attempts,
-           {schema}.message_state(m.state, m.visible_at, now.at), m.enqueued_at, m.visible_at,
+           {schema}.message_state(m.state, m.visible_at, now_at), m.enqueued_at, m.visible_at,
            m.worker_id, m.last_error, m.payload
-    from now join {schema}.messages m using (queue_id)
-    where (wanted_state is null
-           or {schema}.message_state(m.state, m.visible_at, now.at) = wanted_state)
-      and (only_message is null or m.message_id = only_message)
-      and m.message_id > after_message
+    from {schema}.messages m
+    where m.message_id = any(page) and m.queue_id = id
+      and (wanted_state is null or {schema}.message_state(m.state, m.visible_at, now_at) = wanted_state)
+      and m.message_id > coalesce(after_message, 0)
     order by m.message_id
-    limit {schema}.page_size(max_rows)
+    limit {schema}.page_size(max_rows);
+end
 $$;
 comment on function {schema}.list_messages is
     'Live messages of a queue by id, page by page: pass the last id as after_message.';
 
+-- The range of the queue instead of its id alone: no plan can walk the archive of all queues in the order of ids.
 create or replace function {schema}.list_archive(
     queue_name text, wanted_dead boolean default null, after_message bigint default 0,
     max_rows integer default 100
@@ -33,16 +113,22 @@ create or replace function {schema}.list_archive(
     attempts integer, dead boolean, reason text, enqueued_at timestamptz, archived_at timestamptz,
     worker_id bigint, payload json
 )
-language sql
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_custom_plan
 as $$
+#variable_conflict use_column
+declare
+    id bigint := {schema}.queue_id(queue_name);
+begin
+    return query
     select a.message_id, queue_name, a.priority, a.delivery, a.strikes, a.attempts, a.dead, a.reason,
            a.enqueued_at, a.archived_at, a.worker_id, a.payload
     from {schema}.archive a
-    where a.queue_id = (select {schema}.queue_id(queue_name))
+    where (a.queue_id, a.message_id) > (id, coalesce(after_message, 0)) and a.queue_id <= id
       and (wanted_dead is null or a.dead = wanted_dead)
-      and a.message_id > after_message
-    order by a.message_id
-    limit {schema}.page_size(max_rows)
+    order by a.queue_id, a.message_id
+    limit {schema}.page_size(max_rows);
+end
 $$;
 comment on function {schema}.list_archive is
     'Archived messages of a queue by id, page by page; wanted_dead: only dead letters, or none.';

@@ -130,3 +130,47 @@ end
 $$;
 comment on function {schema}.purge_workers is
     'Forgets stopped and lost workers that were last heard of that long ago; returns how many.';
+
+create or replace function {schema}.delete_worker(worker bigint) returns void
+language plpgsql
+as $$
+declare
+    known record;
+begin
+    select w.status, w.heartbeat_at + {schema}.ms(w.lease_ms) < {schema}.clock() as lost into known
+    from {schema}.workers w where w.worker_id = worker for update;
+    if not found then
+        raise exception 'worker % does not exist', worker using errcode = 'PW005';
+    elsif known.status <> 'STOPPED' and not known.lost then
+        raise exception 'worker % is %: only a stopped or lost worker can be deleted; stop it first', worker,
+            known.status using errcode = 'PW006';
+    end if;
+    delete from {schema}.workers w where w.worker_id = worker;
+end
+$$;
+comment on function {schema}.delete_worker is 'Forgets one worker, which must have stopped or be lost.';
+
+-- Through the index of leased and waiting messages: what is ready is not read.
+create or replace function {schema}.list_held(
+    worker bigint, after_message bigint default 0, max_rows integer default 100
+) returns table (
+    message_id bigint, queue text, priority integer, delivery integer, strikes integer,
+    attempts integer, state text, enqueued_at timestamptz, visible_at timestamptz, worker_id bigint,
+    last_error text, payload json
+)
+language sql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+    select m.message_id, q.name, m.priority, m.delivery, m.strikes, m.attempts, m.state, m.enqueued_at, m.visible_at,
+           m.worker_id, m.last_error, m.payload
+    from {schema}.queues q
+    cross join (select {schema}.clock() as at) now
+    cross join lateral (
+        select m.* from {schema}.messages m
+        where m.queue_id = q.queue_id and m.state <> 'ready' and m.visible_at > now.at and m.state = 'leased'
+          and m.worker_id = list_held.worker and m.message_id > coalesce(after_message, 0)
+        offset 0
+    ) m
+    order by m.message_id limit {schema}.page_size(max_rows)
+$$;
+comment on function {schema}.list_held is 'The messages that a worker holds, runs and tasks included, by id, page by page.';

@@ -219,23 +219,52 @@ as $$
 $$;
 comment on function {schema}.list_workflows is 'Workflows with their settings, by name.';
 
--- Durations are of successes, from the first start to the end.
-create or replace function {schema}.workflow_metrics(workflow text, window_ms bigint default 3600000)
-returns table (
+-- Durations are of successes, from the first start to the end. Of the runs that ended within the window the newest
+-- are read, up to count_limit successes and as many failures; what is older than the oldest of a set that was cut
+-- off is left out, so that the counts stay comparable: counted_ms says how much of the window they cover.
+create or replace function {schema}.workflow_stats(
+    workflow text, window_ms bigint default 3600000, count_limit integer default 10000
+) returns table (
     succeeded bigint, failed bigint, cancelled bigint, average_ms bigint, p50_ms bigint, p95_ms bigint,
-    p99_ms bigint, queue_depth bigint, in_flight bigint, waiting bigint, oldest_waiting_ms bigint
+    p99_ms bigint, queue_depth bigint, in_flight bigint, waiting bigint, oldest_waiting_ms bigint,
+    counted_ms bigint, at_least text[]
 )
 language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-    now_at timestamptz := {schema}.clock();
-    id     bigint := ({schema}.workflow_ids(array[workflow_metrics.workflow]))[1];
+    now_at  timestamptz := {schema}.clock();
+    from_at timestamptz;
+    id      bigint := ({schema}.workflow_ids(array[workflow_stats.workflow]))[1];
+    cut_at  timestamptz;
+    live    record;
 begin
     perform {schema}.check_range('window_ms', window_ms, 0, {schema}.longest_ms());
+    perform {schema}.check_range('count_limit', workflow_stats.count_limit, 0, 2147483647);
+    workflow_stats.count_limit := coalesce(workflow_stats.count_limit, 2147483647);
+    from_at := now_at - {schema}.ms(window_ms);
+    -- The first that does not count, of each set.
+    select max(c.at) into cut_at
+    from (
+        (select s.completed_at as at from {schema}.runs s
+         where s.workflow_id = id and s.completed_at > from_at and s.completed_at <= now_at
+           and s.completed_at is not null and s.error is null
+         order by s.completed_at desc, s.run_id desc offset workflow_stats.count_limit limit 1)
+        union all
+        (select f.completed_at from {schema}.runs f
+         where f.workflow_id = id and f.completed_at > from_at and f.completed_at <= now_at
+           and f.completed_at is not null and f.error is not null
+         order by f.completed_at desc, f.run_id desc offset workflow_stats.count_limit limit 1)
+    ) c;
+    live := {schema}.count_messages(id, now_at, workflow_stats.count_limit, 0);
     return query
     select e.succeeded, e.failed, e.cancelled, e.average_ms::bigint, e.parts[1]::bigint,
-           e.parts[2]::bigint, e.parts[3]::bigint, m.queue_depth, m.in_flight, m.waiting, m.oldest_ms
+           e.parts[2]::bigint, e.parts[3]::bigint, live.ready, live.leased, live.waiting, live.oldest_ready_ms,
+           coalesce((extract(epoch from now_at - cut_at) * 1000)::bigint, window_ms),
+           case when cut_at is null then '{}' else '{succeeded,failed,cancelled}' end::text[]
+               || array(select case l when 'ready' then 'queue_depth' when 'leased' then 'in_flight' else l end
+                        from unnest(live.at_least) l where l in ('ready', 'leased', 'waiting'))
     from (
         select count(*) filter (where r.status = 'SUCCESS') as succeeded,
                count(*) filter (where r.status = 'ERROR') as failed,
@@ -245,37 +274,41 @@ begin
                    filter (where r.status = 'SUCCESS') as parts
         from (  -- each through an index of its own
             select s.status, s.started_at, s.completed_at from {schema}.runs s
-            where s.workflow_id = id and s.completed_at > now_at - {schema}.ms(window_ms)
-              and s.completed_at <= now_at and s.error is null
+            where s.workflow_id = id and s.completed_at > coalesce(cut_at, from_at)
+              and s.completed_at <= now_at and s.completed_at is not null and s.error is null
             union all
             select f.status, f.started_at, f.completed_at from {schema}.runs f
-            where f.workflow_id = id and f.completed_at > now_at - {schema}.ms(window_ms)
-              and f.completed_at <= now_at and f.error is not null
+            where f.workflow_id = id and f.completed_at > coalesce(cut_at, from_at)
+              and f.completed_at <= now_at and f.completed_at is not null and f.error is not null
         ) r
         cross join lateral (
             select extract(epoch from r.completed_at - r.started_at)::double precision * 1000 as ms
         ) d
-    ) e
-    cross join (
-        select count(*) filter (where s.state = 'ready') as queue_depth,
-               count(*) filter (where s.state = 'leased') as in_flight,
-               count(*) filter (where s.state = 'waiting') as waiting,
-               (extract(epoch from now_at - min(s.visible_at) filter (where s.state = 'ready')) * 1000)::bigint
-                   as oldest_ms
-        from (
-            select {schema}.message_state(m.state, m.visible_at, now_at) as state, m.visible_at
-            from {schema}.messages m where m.queue_id = id
-        ) s
-    ) m;
+    ) e;
 end
 $$;
-comment on function {schema}.workflow_metrics is
-    'Ends and durations of a workflow''s runs within the window, and what stands in its queue now.';
+comment on function {schema}.workflow_stats is
+    'Ends and durations of a workflow''s runs within the window, and its queue''s counts; reads a bounded number of rows.';
 
--- Not stopped, and heard of within its lease.
+create or replace function {schema}.workflow_metrics(workflow text, window_ms bigint default 3600000)
+returns table (
+    succeeded bigint, failed bigint, cancelled bigint, average_ms bigint, p50_ms bigint, p95_ms bigint,
+    p99_ms bigint, queue_depth bigint, in_flight bigint, waiting bigint, oldest_waiting_ms bigint
+)
+language sql
+as $$
+    select s.succeeded, s.failed, s.cancelled, s.average_ms, s.p50_ms, s.p95_ms, s.p99_ms, s.queue_depth,
+           s.in_flight, s.waiting, s.oldest_waiting_ms
+    from {schema}.workflow_stats(workflow, window_ms, 2147483647) s
+$$;
+comment on function {schema}.workflow_metrics is
+    'workflow_stats() with exact counts, whatever they cost.';
+
+-- Not stopped, and heard of within its lease. Stopped workers cost nothing: the index workers_live holds the others.
 create or replace function {schema}.has_live_handler(workflow text, at timestamptz default null)
 returns boolean
 language sql
+set enable_seqscan = off set enable_bitmapscan = off
 as $$
     select exists (
         select from {schema}.workers w
@@ -285,3 +318,14 @@ as $$
     )
 $$;
 comment on function {schema}.has_live_handler is 'Whether a live worker has a handler for the workflow.';
+
+create or replace function {schema}.live_handlers(at timestamptz) returns text[]
+language sql stable
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+    select array(
+        select distinct h.name from {schema}.workers w cross join lateral unnest(w.handlers) as h (name)
+        where w.status <> 'STOPPED' and w.heartbeat_at + {schema}.ms(w.lease_ms) >= live_handlers.at
+    )
+$$;
+comment on function {schema}.live_handlers is 'Internal: the workflows that live workers have handlers for.';

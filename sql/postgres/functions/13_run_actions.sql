@@ -151,7 +151,7 @@ declare
 begin
     delete from {schema}.messages m where m.message_id = cancel_locked.run_id;
     update {schema}.runs r
-    set status = 'CANCELLED', error = cancelled_error, delivery = cancel_locked.delivery,
+    set status = 'CANCELLED', cancelled = true, error = cancelled_error, delivery = cancel_locked.delivery,
         updated_at = cancel_locked.at, completed_at = cancel_locked.at, paused_at = null
     where r.run_id = cancel_locked.run_id;
     perform {schema}.close_runs(array[run_id], at);
@@ -335,7 +335,8 @@ comment on function {schema}.delete_run is
     'Soft: a live run is cancelled, the run is hidden from lists, its idempotency key is free.';
 
 -- Ends QUEUED runs that could start, below one of the prefixes, for which no live worker has a handler.
--- At most 1000 in one call; returns them. No jit: see plan_prune(); workers have no index.
+-- At most 1000 in one call; returns them. The handlers of live workers are read once for all workflows. No jit:
+-- see plan_prune().
 create or replace function {schema}.fail_unhandled(prefixes text[]) returns bigint[]
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set jit = off
@@ -343,6 +344,7 @@ as $$
 declare
     now_at   timestamptz := {schema}.clock();
     most     constant integer := 1000;
+    handled  text[] := {schema}.live_handlers(now_at);
     failed   bigint[] := '{}';
     part     bigint[];
     workflow record;
@@ -351,10 +353,10 @@ begin
         select q.queue_id, q.name, w.is_flow
         from {schema}.workflows w join {schema}.queues q on q.queue_id = w.workflow_id
         where not q.paused and exists (select from unnest(prefixes) p where starts_with(q.name, p))
+          and q.name <> all(handled)
           and (exists (select from {schema}.messages m where m.queue_id = q.queue_id and m.state = 'ready')
                or exists (select from {schema}.messages m
                           where m.queue_id = q.queue_id and m.state <> 'ready' and m.visible_at <= now_at))
-          and not {schema}.has_live_handler(q.name, now_at)
     loop
         if workflow.is_flow then
             failed := failed || {schema}.fail_unhandled_flow(

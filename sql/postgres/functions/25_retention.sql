@@ -10,7 +10,7 @@ as $$
 $$;
 comment on function {schema}.retention_scope is 'Internal: what a policy of that kind is of: workflow, queue or store.';
 
--- The queue or workflow of a policy; null: the store. Refuses names that do not fit the kind.
+-- The queue or workflow of a policy; null: the store, or (`*`) all of them. Refuses names that do not fit the kind.
 create or replace function {schema}.retention_queue(kind text, name text) returns bigint
 language plpgsql stable
 as $$
@@ -25,7 +25,9 @@ begin
         raise exception 'retention of % is of the whole store: name no queue or workflow', kind
             using errcode = 'PW003';
     elsif scope <> 'store' and coalesce(name, '') = '' then
-        raise exception 'retention of % is of a %: name one', kind, scope using errcode = 'PW003';
+        raise exception 'retention of % is of a %: name one, or ''*'' for all', kind, scope using errcode = 'PW003';
+    elsif name = '*' then
+        return null;
     elsif scope = 'workflow' then
         return ({schema}.workflow_ids(array[name]))[1];
     elsif scope = 'queue' then
@@ -40,7 +42,8 @@ end
 $$;
 comment on function {schema}.retention_queue is 'Internal: the id of what a policy is of; an error where the kind does not fit.';
 
--- Replaces the policy of that kind. Neither age nor count: kept for ever.
+-- Replaces the policy of that kind. Neither age nor count: kept forever. For a workflow or queue that is stored as an
+-- age of 100 years, so that it wins over the policy for all (`*`).
 create or replace function {schema}.set_retention(
     kind       text,
     name       text default null,
@@ -70,26 +73,77 @@ begin
     end if;
     delete from {schema}.retention r
     where coalesce(r.queue_id, 0) = coalesce(id, 0) and r.kind = set_retention.kind;
-    if num_nonnulls(keep_ms, keep_count) > 0 then
+    if num_nonnulls(keep_ms, keep_count, id) > 0 then
         insert into {schema}.retention (queue_id, kind, keep_ms, keep_count)
-        values (id, set_retention.kind, set_retention.keep_ms, set_retention.keep_count)
+        values (
+            id, set_retention.kind,
+            case when set_retention.keep_count is null then coalesce(set_retention.keep_ms, max_ms)
+                 else set_retention.keep_ms end,
+            set_retention.keep_count
+        )
         on conflict ((coalesce(queue_id, 0)), kind) do update  -- somebody else's, meanwhile
         set keep_ms = excluded.keep_ms, keep_count = excluded.keep_count, bound_at = null, bound_id = null,
-            done_at = null;
+            done_at = null, inherited = false;
     end if;
 end
 $$;
 comment on function {schema}.set_retention is
-    'How long things of a kind are kept: by age, by count (the newest), or both; neither: for ever.';
+    'How long things of a kind are kept: by age, by count (the newest), or both; neither: forever. Name *: all that have no policy.';
+
+create or replace function {schema}.clear_retention(kind text, name text default null) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    id bigint := {schema}.retention_queue(clear_retention.kind, clear_retention.name);
+begin
+    delete from {schema}.retention r
+    where coalesce(r.queue_id, 0) = coalesce(id, 0) and r.kind = clear_retention.kind;
+end
+$$;
+comment on function {schema}.clear_retention is
+    'Removes a policy: the one for all (*) applies then, if there is one.';
+
+-- Each workflow or queue without a policy of its own inherits the one for all, as a row of its own, in which a pass
+-- keeps how far it is. Rows that no longer match are made anew.
+create or replace function {schema}.inherit_retention() returns void
+language sql
+as $$
+    delete from {schema}.retention r
+    where r.inherited and not exists (
+        select from {schema}.retention a
+        where a.queue_id is null and a.kind = r.kind
+          and a.keep_ms is not distinct from r.keep_ms and a.keep_count is not distinct from r.keep_count
+    );
+    insert into {schema}.retention (queue_id, kind, keep_ms, keep_count, inherited)
+    select q.queue_id, a.kind, a.keep_ms, a.keep_count, true
+    from {schema}.retention a
+    cross join lateral (
+        select q.queue_id from {schema}.queues q
+        where {schema}.retention_scope(a.kind) = case
+            when exists (select from {schema}.workflows w where w.workflow_id = q.queue_id) then 'workflow' else 'queue' end
+          and not exists (
+              select from {schema}.retention r where coalesce(r.queue_id, 0) = q.queue_id and r.kind = a.kind)
+        for key share skip locked
+    ) q
+    where a.queue_id is null
+    on conflict ((coalesce(queue_id, 0)), kind) do nothing;
+$$;
+comment on function {schema}.inherit_retention is 'Internal: gives each workflow and queue the policies for all.';
 
 create or replace function {schema}.list_retention() returns table (
     kind text, name text, keep_ms bigint, keep_count bigint
 )
 language sql stable
 as $$
-    select r.kind, coalesce(q.name, ''), r.keep_ms, r.keep_count
+    select r.kind, n.name, nullif(r.keep_ms, 36525 * 86400000::bigint), r.keep_count
     from {schema}.retention r
     left join {schema}.queues q on q.queue_id = r.queue_id
-    order by coalesce(q.name, ''), r.kind
+    cross join lateral (
+        select coalesce(q.name, case {schema}.retention_scope(r.kind) when 'store' then '' else '*' end) as name
+    ) n
+    where not r.inherited
+    order by n.name, r.kind
 $$;
-comment on function {schema}.list_retention is 'The policies of retention; what has none is kept for ever.';
+comment on function {schema}.list_retention is
+    'The policies of retention; what has none is kept forever. Name *: of all that have none of their own.';

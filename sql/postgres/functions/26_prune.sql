@@ -17,6 +17,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set j
 as $$
 #variable_conflict use_column
 begin
+    perform {schema}.inherit_retention();
     update {schema}.retention p
     set (bound_at, bound_id) = (
         select b.at, b.id
@@ -44,11 +45,12 @@ begin
              order by o.published_at desc, o.outbox_id desc offset p.keep_count limit 1)
         ) b
     )
-    where p.keep_count is not null;
+    where p.keep_count is not null and (p.queue_id is not null or p.kind = 'outbox');
     return query
     select p.kind, coalesce(p.queue_id, 0), coalesce(q.name, '')
     from {schema}.retention p
     left join {schema}.queues q on q.queue_id = p.queue_id
+    where p.queue_id is not null or {schema}.retention_scope(p.kind) = 'store'
     order by p.kind <> 'events', p.retention_id;
 end
 $$;
@@ -163,7 +165,7 @@ begin
         where o.status = 'PUBLISHED' and (o.published_at, o.outbox_id) > (after_at, after_id)
           and (o.published_at, o.outbox_id) <= (bound_at, bound_id)
         order by o.published_at, o.outbox_id limit max_rows;
-    elsif kind = 'workers' then  -- few: they need no index
+    elsif kind = 'workers' then
         return query
         select w.heartbeat_at, w.worker_id from {schema}.workers w
         where (w.status = 'STOPPED' or w.heartbeat_at + {schema}.ms(w.lease_ms) < {schema}.clock())
@@ -304,3 +306,42 @@ end
 $$;
 comment on function {schema}.claim_prune is
     'Whether a pass of pruning may begin: once per interval among all workers; again: the one who has it goes on.';
+
+-- For those who prune by a timer of the database (pg_cron): a whole pass in one call, as far as max_rows go. Ten times
+-- as many rows are looked at: some may have to stay for a while.
+create or replace function {schema}.prune(max_rows integer default 5000, out pruned bigint, out more boolean)
+language plpgsql
+as $$
+#variable_conflict use_variable
+declare
+    part     record;
+    batch    record;
+    after_at timestamptz;
+    after_id bigint;
+    rows     integer;
+    looked   bigint := 0;
+begin
+    perform {schema}.check_range('max_rows', max_rows, 1, 1000000);
+    pruned := 0;
+    more := false;
+    for part in select p.kind, p.queue_id from {schema}.plan_prune() p loop
+        after_at := null;
+        after_id := null;
+        loop
+            if pruned >= max_rows or looked >= 10 * max_rows::bigint then
+                more := true;
+                return;
+            end if;
+            rows := least(500, max_rows - pruned);
+            batch := {schema}.prune_batch(part.kind, part.queue_id, after_at, after_id, rows);
+            pruned := pruned + batch.pruned;
+            looked := looked + batch.looked;
+            exit when batch.looked < rows;
+            after_at := batch.last_at;
+            after_id := batch.last_id;
+        end loop;
+    end loop;
+end
+$$;
+comment on function {schema}.prune is
+    'Removes what the policies let go, up to max_rows, in one transaction; more: call it again for the rest.';

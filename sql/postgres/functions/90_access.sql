@@ -18,15 +18,15 @@ as $$
             'list_messages', 'list_archive', 'list_workflows', 'list_workers', 'get_run', 'get_run_with_steps', 'list_runs',
             'count_runs', 'list_steps', 'list_events', 'run_history', 'lineage', 'start_flow', 'start_flows',
             'get_flow_shape', 'list_tasks', 'publish', 'publish_batch', 'list_outbox', 'outbox_lag_ms',
-            'list_schedules', 'list_retention', 'backlog', 'find_runs', 'enqueue_batch_jsonb', 'start_flows_jsonb')
-            then 'producer'
+            'list_schedules', 'list_retention', 'backlog', 'find_runs', 'enqueue_batch_jsonb', 'start_flows_jsonb',
+            'queue_stats', 'workflow_stats', 'run_counts', 'worker_counts', 'list_held') then 'producer'
         when p.proname in (
             'dequeue', 'claim', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
             'claim_runs', 'record_step', 'record_steps', 'add_step_events', 'finish_run', 'finish_runs',
             'retry_runs', 'pause', 'suspend_runs', 'register_worker', 'heartbeat', 'list_leases', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
             'poll_for_tasks', 'poll_for_step_tasks', 'read_with_poll', 'start_tasks', 'claim_tasks', 'complete_task', 'complete_tasks',
             'fail_task', 'fail_tasks', 'delegate_tasks', 'explain_tasks', 'due_schedules', 'fire_schedule',
-            'publish_steps', 'claim_outbox', 'claim_outbox_from', 'report_outbox', 'plan_prune', 'prune_batch', 'claim_prune') then 'worker'
+            'publish_steps', 'claim_outbox', 'claim_outbox_from', 'report_outbox', 'plan_prune', 'prune_batch', 'claim_prune', 'prune') then 'worker'
         else 'operator' end
     from pg_proc p
     where p.pronamespace = '{schema}'::regnamespace and p.prokind = 'f'

@@ -40,3 +40,32 @@ alter table {schema}.workers add constraint workers_lease check (lease_ms betwee
 -- Grows with each heartbeat. A worker that finds a smaller number works with a store that was restored from an older
 -- backup.
 alter table {schema}.workers add column beats bigint not null default 0;
+-- Bounded reads, and what makes stores harder to damage.
+
+-- Lists and counts read the rows that they return, whatever the history. Each set of statuses has an index in the
+-- order of creation; as all indexes of runs they name no column that a claim changes. Therefore `cancelled`, and
+-- not the status, separates cancelled runs from failed ones. `run_id + 0` is never mistaken for the primary key
+-- by a plan that was made while the table was empty.
+alter table {schema}.runs add column cancelled boolean;  -- true: CANCELLED; null otherwise
+update {schema}.runs set cancelled = true where status = 'CANCELLED';
+drop index {schema}.runs_workflow, {schema}.runs_live, {schema}.runs_failed, {schema}.runs_created;
+create index runs_workflow on {schema}.runs (workflow_id, created_at, (run_id + 0));
+create index runs_live on {schema}.runs (workflow_id, created_at, (run_id + 0)) where completed_at is null;
+create index runs_paused on {schema}.runs (workflow_id, created_at, (run_id + 0)) where paused_at is not null;
+create index runs_success on {schema}.runs (workflow_id, created_at, (run_id + 0))
+    where completed_at is not null and error is null;
+create index runs_errors on {schema}.runs (workflow_id, created_at, (run_id + 0))
+    where error is not null and cancelled is not true;
+create index runs_cancelled on {schema}.runs (workflow_id, created_at, (run_id + 0)) where cancelled;
+create index runs_deleted_key on {schema}.runs (workflow_id, idempotency_key, created_at, (run_id + 0))
+    where idempotency_key is not null and deleted_at is not null;
+-- Messages that were given back: with messages_due all that were handed out. A claim never writes it.
+create index messages_returned on {schema}.messages (queue_id, message_id) where state = 'ready' and delivery > 0;
+create index workers_live on {schema}.workers (worker_id) where status <> 'STOPPED';
+create index workers_heard on {schema}.workers (heartbeat_at, worker_id);
+
+-- A policy of success, failed, events, archive or dead-letters without a queue is one for all; rows that are inherited
+-- from it are made by each pass of pruning. Stopped and lost workers go after 7 days.
+alter table {schema}.retention add column inherited boolean not null default false;
+insert into {schema}.retention (kind, keep_ms) values ('workers', 7 * 86400000::bigint)
+on conflict ((coalesce(queue_id, 0)), kind) do nothing;

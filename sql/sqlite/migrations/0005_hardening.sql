@@ -27,3 +27,24 @@ where lease_ms not between 1 and 3162240000000;
 -- Grows with each heartbeat. A worker that finds a smaller number works with a store that was restored from an older
 -- backup.
 alter table pawl_workers add column beats integer not null default 0;
+-- Bounded reads, and what makes stores harder to damage.
+
+-- Lists and counts read the rows that they return, whatever the history; see sql/postgres/migrations/0005_hardening.sql.
+-- Here the status itself may be in the indexes: an update writes only the indexes that its row enters or leaves.
+drop index pawl_runs_workflow;
+drop index pawl_runs_live;
+drop index pawl_runs_failed;
+create index pawl_runs_workflow on pawl_runs (workflow_id, created_at, run_id);
+create index pawl_runs_live on pawl_runs (workflow_id, created_at, run_id) where completed_at is null;
+create index pawl_runs_paused on pawl_runs (workflow_id, created_at, run_id) where status = 'PAUSED';
+create index pawl_runs_success on pawl_runs (workflow_id, created_at, run_id) where status = 'SUCCESS';
+create index pawl_runs_errors on pawl_runs (workflow_id, created_at, run_id) where status = 'ERROR';
+create index pawl_runs_cancelled on pawl_runs (workflow_id, created_at, run_id) where status = 'CANCELLED';
+create index pawl_runs_deleted_key on pawl_runs (workflow_id, idempotency_key, created_at, run_id)
+    where idempotency_key is not null and deleted_at is not null;
+create index pawl_messages_returned on pawl_messages (queue_id, message_id) where state = 'ready' and delivery > 0;
+create index pawl_workers_live on pawl_workers (worker_id) where status <> 'STOPPED';
+create index pawl_workers_heard on pawl_workers (heartbeat_at, worker_id);
+
+alter table pawl_retention add column inherited integer not null default 0 check (inherited in (0, 1));
+insert or ignore into pawl_retention (kind, keep_ms) values ('workers', 7 * 86400000);

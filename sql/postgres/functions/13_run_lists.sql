@@ -1,0 +1,311 @@
+-- Lists of runs. Each reads the rows of one index, in the order of creation, newest first.
+
+-- Whether a run is one that is asked for; what is null is no condition. It is expanded into the statements below,
+-- which are planned anew for each call (force_custom_plan): the planner sees the values, folds away what was not
+-- asked, and finds the partial index of the status. That is what the lines about other columns are for.
+create or replace function {schema}.run_matches(
+    run {schema}.runs, status text, created_from timestamptz, created_before timestamptz,
+    idempotency_key text, include_deleted boolean
+) returns boolean
+language sql stable
+as $$
+    select (run_matches.status is null or run.status = run_matches.status)
+       and ((run_matches.status in ('QUEUED', 'RUNNING')) is not true or run.completed_at is null)
+       and ((run_matches.status = 'PAUSED') is not true or run.paused_at is not null)
+       and ((run_matches.status = 'SUCCESS') is not true or run.completed_at is not null)
+       and ((run_matches.status = 'SUCCESS') is not true or run.error is null)
+       and ((run_matches.status = 'ERROR') is not true or run.error is not null)
+       and ((run_matches.status = 'ERROR') is not true or run.cancelled is not true)
+       and ((run_matches.status = 'CANCELLED') is not true or run.cancelled)
+       and (run_matches.created_from is null or run.created_at >= run_matches.created_from)
+       and (run_matches.created_before is null or run.created_at < run_matches.created_before)
+       and (run_matches.idempotency_key is null or run.idempotency_key = run_matches.idempotency_key)
+       and (run_matches.include_deleted or run.deleted_at is null)
+$$;
+comment on function {schema}.run_matches is 'Internal: whether a run is one that is asked for.';
+
+-- The runs of code-first workflows that were handed out and have not ended; null: more than 10000. RUNNING ones are
+-- among them: no index of runs separates them from the QUEUED ones, for a claim would have to write it.
+create or replace function {schema}.started_runs(workflow_ids bigint[]) returns bigint[]
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    ids bigint[];
+begin
+    ids := array(
+        select m.message_id
+        from unnest(workflow_ids) as u (id)
+        cross join lateral (
+            select m.message_id from {schema}.messages m
+            where m.queue_id = u.id and m.state <> 'ready'
+            union all
+            select m.message_id from {schema}.messages m
+            where m.queue_id = u.id and m.state = 'ready' and m.delivery > 0
+        ) m
+        limit {schema}.count_limit() + 1
+    );
+    return case when cardinality(ids) <= {schema}.count_limit() then ids end;
+end
+$$;
+comment on function {schema}.started_runs is 'Internal: runs that were handed out and have not ended, if they are few.';
+
+-- The ids of a page. workflow_ids: the workflows asked for; before_at, before_run: where the last page ended.
+create or replace function {schema}.run_page(
+    workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
+    idempotency_key text, include_deleted boolean, before_at timestamptz, before_run bigint, max_rows integer
+) returns bigint[]
+language plpgsql stable
+set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+begin
+    if idempotency_key is not null then
+        return array(
+            select n.run_id
+            from unnest(workflow_ids) as u (id)
+            cross join lateral (
+                (select r.run_id, r.created_at from {schema}.runs r
+                 where r.workflow_id = u.id and r.deleted_at is null and r.idempotency_key is not null
+                   and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
+                                            run_page.idempotency_key, false)
+                   and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run)))
+                union all
+                (select r.run_id, r.created_at from {schema}.runs r
+                 where run_page.include_deleted and r.workflow_id = u.id and r.deleted_at is not null
+                   and r.idempotency_key is not null
+                   and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
+                                            run_page.idempotency_key, true)
+                   and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run))
+                 order by r.created_at desc, r.run_id + 0 desc limit max_rows)
+            ) n
+            order by n.created_at desc, n.run_id desc limit max_rows
+        );
+    elsif cardinality(workflow_ids) = 1 then
+        return array(
+            select r.run_id from {schema}.runs r
+            where r.workflow_id = workflow_ids[1]
+              and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
+                                       run_page.idempotency_key, run_page.include_deleted)
+              and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run))
+            order by r.created_at desc, r.run_id + 0 desc limit max_rows
+        );
+    end if;
+    -- The newest of each workflow are merged.
+    return array(
+        select n.run_id
+        from unnest(workflow_ids) as u (id)
+        cross join lateral (
+            select r.run_id, r.created_at from {schema}.runs r
+            where r.workflow_id = u.id
+              and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
+                                       run_page.idempotency_key, run_page.include_deleted)
+              and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run))
+            order by r.created_at desc, r.run_id + 0 desc limit max_rows
+        ) n
+        order by n.created_at desc, n.run_id desc limit max_rows
+    );
+end
+$$;
+comment on function {schema}.run_page is 'Internal: the ids of a page of runs.';
+
+-- Of the runs named: those that are asked for, newest first.
+create or replace function {schema}.pick_runs(
+    run_ids bigint[], workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
+    idempotency_key text, include_deleted boolean, before_at timestamptz, before_run bigint, max_rows integer
+) returns bigint[]
+language sql stable
+set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+    select array(
+        select r.run_id
+        from unnest(run_ids) as u (id)
+        cross join lateral (
+            select r.run_id, r.created_at from {schema}.runs r
+            where r.run_id = u.id and r.workflow_id = any(workflow_ids)
+              and {schema}.run_matches(r, pick_runs.status, pick_runs.created_from, pick_runs.created_before,
+                                       pick_runs.idempotency_key, pick_runs.include_deleted)
+              and (before_run is null or (r.created_at, r.run_id) < (before_at, before_run))
+            offset 0
+        ) r
+        order by r.created_at desc, r.run_id desc limit max_rows
+    )
+$$;
+comment on function {schema}.pick_runs is 'Internal: those of the runs named that are asked for.';
+
+-- Up to max_rows runs that are asked for, in no order.
+create or replace function {schema}.run_set(
+    workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
+    include_deleted boolean, max_rows integer
+) returns bigint[]
+language plpgsql stable
+set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+begin
+    return array(
+        select n.run_id
+        from unnest(workflow_ids) as u (id)
+        cross join lateral (
+            select r.run_id from {schema}.runs r
+            where r.workflow_id = u.id
+              and {schema}.run_matches(
+                  r, run_set.status, run_set.created_from, run_set.created_before, null, run_set.include_deleted)
+            offset 0
+        ) n
+        limit max_rows
+    );
+end
+$$;
+comment on function {schema}.run_set is 'Internal: some of the runs that are asked for.';
+
+-- A page of runs with a tag, in the order of ids. If the page is not full after 10000 runs with the tag, the runs of
+-- the status, workflow and time asked for are looked through instead, if they are at most 10000.
+create or replace function {schema}.tagged_page(
+    tag text, workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
+    idempotency_key text, include_deleted boolean, before_run bigint, max_rows integer
+) returns bigint[]
+language plpgsql stable
+set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+declare
+    most    constant integer := {schema}.count_limit();
+    behind  constant bigint := coalesce(before_run, 9223372036854775807);
+    reading integer := most;
+    ids     bigint[];
+begin
+    loop
+        ids := array(
+            select r.run_id
+            from (
+                select t.run_id from {schema}.run_tags t
+                where t.tag = tagged_page.tag and t.run_id < behind order by t.run_id desc limit reading
+            ) t
+            cross join lateral (
+                select r.run_id from {schema}.runs r
+                where r.run_id = t.run_id and r.workflow_id = any(workflow_ids)
+                  and {schema}.run_matches(
+                      r, tagged_page.status, tagged_page.created_from, tagged_page.created_before,
+                      tagged_page.idempotency_key, tagged_page.include_deleted)
+                offset 0
+            ) r
+            limit max_rows
+        );
+        if cardinality(ids) = max_rows or reading is null
+           or not exists (select from {schema}.run_tags t
+                          where t.tag = tagged_page.tag and t.run_id < behind offset most limit 1) then
+            return ids;
+        end if;
+        ids := {schema}.run_set(
+            workflow_ids, tagged_page.status, tagged_page.created_from, tagged_page.created_before,
+            tagged_page.include_deleted, most + 1);
+        if cardinality(ids) <= most then
+            return array(
+                select r.run_id
+                from (select u.id from unnest(ids) as u (id) where u.id < behind order by u.id desc) u
+                cross join lateral (
+                    select r.run_id from {schema}.run_tags t join {schema}.runs r using (run_id)
+                    where t.tag = tagged_page.tag and t.run_id = u.id
+                      and (tagged_page.idempotency_key is null or r.idempotency_key = tagged_page.idempotency_key)
+                    offset 0
+                ) r
+                limit max_rows
+            );
+        end if;
+        reading := null;  -- no limit
+    end loop;
+end
+$$;
+comment on function {schema}.tagged_page is 'Internal: the ids of a page of runs with a tag.';
+
+-- Stable: its statements see one moment, so that only the last page is short, whatever is pruned meanwhile.
+create or replace function {schema}.find_runs(
+    workflow        text default null,
+    status          text default null,
+    created_from    timestamptz default null,
+    created_before  timestamptz default null,
+    tag             text default null,
+    idempotency_key text default null,
+    include_deleted boolean default false,
+    before_run      bigint default null,
+    max_rows        integer default 100
+) returns bigint[]
+language plpgsql stable
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+    wanted    bigint[];
+    flows     bigint[];
+    started   bigint[];
+    before_at timestamptz;
+    ids       bigint[];
+begin
+    perform {schema}.page_size(max_rows);
+    perform {schema}.check_range('before_run', before_run, 0, 9223372036854775807);
+    select array_agg(w.workflow_id), array_agg(w.workflow_id) filter (where w.is_flow) into wanted, flows
+    from {schema}.workflows w join {schema}.queues q on q.queue_id = w.workflow_id
+    where find_runs.workflow is null or q.name = find_runs.workflow;
+    if before_run is not null then
+        -- The run may have been pruned: then its neighbour's time.
+        select r.created_at into before_at from {schema}.runs r
+        where r.run_id <= find_runs.before_run order by r.run_id desc limit 1;
+        before_at := coalesce(before_at, '-infinity');
+    end if;
+    if status = 'RUNNING' and tag is null and idempotency_key is null then
+        started := {schema}.started_runs(array(select unnest(wanted) except select unnest(flows)));
+    end if;
+    if tag is not null then
+        ids := {schema}.tagged_page(
+            find_runs.tag, wanted, find_runs.status, find_runs.created_from, find_runs.created_before,
+            find_runs.idempotency_key, find_runs.include_deleted, find_runs.before_run, find_runs.max_rows);
+    elsif started is not null then
+        ids := {schema}.pick_runs(
+                   started, wanted, find_runs.status, find_runs.created_from, find_runs.created_before,
+                   null, find_runs.include_deleted, before_at, find_runs.before_run, find_runs.max_rows)
+            || {schema}.run_page(
+                   flows, find_runs.status, find_runs.created_from, find_runs.created_before,
+                   null, find_runs.include_deleted, before_at, find_runs.before_run, find_runs.max_rows);
+    elsif num_nonnulls(workflow, status, created_from, created_before, idempotency_key) = 0 then
+        ids := array(
+            select r.run_id from {schema}.runs r
+            where (find_runs.include_deleted or r.deleted_at is null)
+              and (find_runs.before_run is null or r.run_id < find_runs.before_run)
+            order by r.run_id desc limit find_runs.max_rows
+        );
+    else
+        ids := {schema}.run_page(
+            wanted, find_runs.status, find_runs.created_from, find_runs.created_before,
+            find_runs.idempotency_key, find_runs.include_deleted, before_at, find_runs.before_run,
+            find_runs.max_rows);
+    end if;
+    -- Two sets were joined, or the order is that of the merge already.
+    if started is not null then
+        ids := {schema}.pick_runs(ids, wanted, null, null, null, null, true, null, null, max_rows);
+    end if;
+    return ids;
+end
+$$;
+comment on function {schema}.find_runs is 'The ids of the runs that list_runs lists, newest first.';
+
+create or replace function {schema}.list_runs(
+    workflow        text default null,
+    status          text default null,
+    created_from    timestamptz default null,
+    created_before  timestamptz default null,
+    tag             text default null,
+    idempotency_key text default null,
+    include_deleted boolean default false,
+    before_run      bigint default null,
+    max_rows        integer default 100
+) returns setof {schema}.run_info
+language plpgsql stable
+as $$
+declare
+    ids bigint[] := {schema}.find_runs(
+        workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows);
+begin
+    return query
+    select i.* from unnest(ids) with ordinality as u (id, place) join {schema}.run_info i on i.run_id = u.id
+    order by u.place;
+end
+$$;
+comment on function {schema}.list_runs is
+    'Runs for which all that is given holds, newest first; the next page: the last id as before_run.';
