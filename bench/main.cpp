@@ -8,6 +8,7 @@
 #include "flow_bench.h"
 #include "outbox_bench.h"
 #include "queue_bench.h"
+#include "reports_bench.h"
 #include "retention_bench.h"
 #include "workflow_bench.h"
 #include "workflow_latency.h"
@@ -16,9 +17,9 @@ namespace {
 
 int usage() {
     std::fputs(
-        "usage: ./dev bench queue|workflow|flow|retention|outbox [--json FILE] [--quick] [--only "
+        "usage: ./dev bench queue|workflow|flow|retention|outbox|reports [--json FILE] [--quick] [--only "
         "postgres|sqlite] "
-        "[--part PART]\n"
+        "[--part PART] [--runs N (reports)]\n"
         "parts: queue drain|claim|idle, workflow drain|end_to_end|latency|resume|metrics, "
         "flow drain|steps|map|finished\n",
         stderr
@@ -31,6 +32,7 @@ struct Arguments {
     std::string json_file;
     std::string only;
     std::string part;
+    std::string runs;
     bool quick = false;
 
     [[nodiscard]] bool backend(std::string_view name) const { return only.empty() || only == name; }
@@ -52,6 +54,7 @@ std::optional<Arguments> parse(const std::vector<std::string>& words) {
         std::string* option = words[i] == "--json"   ? &arguments.json_file
                               : words[i] == "--only" ? &arguments.only
                               : words[i] == "--part" ? &arguments.part
+                              : words[i] == "--runs" ? &arguments.runs
                                                      : nullptr;
         if (option == nullptr) return std::nullopt;
         *option = words[++i];
@@ -145,12 +148,24 @@ bool outbox(const Arguments& arguments, bench::Report& report) {
     return true;
 }
 
+bool reports(const Arguments& arguments, bench::Report& report) {
+    bench::ReportsOptions options;
+    if (arguments.quick) options.runs = 100'000;
+    if (!arguments.runs.empty()) options.runs = std::stoi(arguments.runs);
+    options.postgres = arguments.backend("postgres");
+    options.sqlite = arguments.backend("sqlite");
+    if (!arguments.part.empty()) return false;
+    bench::reports_bench(options, report);
+    return true;
+}
+
 // False where there is no such benchmark, or part of it.
 bool run(const Arguments& arguments, bench::Report& report) {
     if (arguments.bench == "queue") return queue(arguments, report);
     if (arguments.bench == "workflow") return workflow(arguments, report);
     if (arguments.bench == "retention") return retention(arguments, report);
     if (arguments.bench == "outbox") return outbox(arguments, report);
+    if (arguments.bench == "reports") return reports(arguments, report);
     return arguments.bench == "flow" && flow(arguments, report);
 }
 
