@@ -17,7 +17,8 @@ namespace {
 
 int usage() {
     std::fputs(
-        "usage: ./dev bench queue|workflow|flow|retention|outbox|reports [--json FILE] [--quick] [--only "
+        "usage: ./dev bench queue|workflow|flow|retention|outbox|reports [--json FILE] [--quick] "
+        "[--only "
         "postgres|sqlite] "
         "[--part PART] [--runs N (reports)]\n"
         "parts: queue drain|claim|idle, workflow drain|end_to_end|latency|resume|metrics, "
