@@ -1,7 +1,6 @@
 // JSON comes in as json, jsonb or text, and goes out as json: calls resolve whatever type the
 // caller has.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "support/store_test.h"
 
@@ -84,11 +83,22 @@ const std::vector<std::string> json_values{
     "$${\"a\":1}$$"};
 
 TEST_P(JsonArgumentsTest, every_public_function_that_takes_json_takes_jsonb_and_text) {
-    EXPECT_EQ(
-        fmt::format("{}", fmt::join(overloaded(), " ")),
-        "complete_task create_flow_shape enqueue ensure_flow finish_run publish record_step resume "
-        "save_schedule signal start_flow trigger trigger_one"
-    );
+    const auto found = overloaded();
+    for (const char* name :
+         {"complete_task",
+          "create_flow_shape",
+          "enqueue",
+          "ensure_flow",
+          "finish_run",
+          "publish",
+          "record_step",
+          "resume",
+          "save_schedule",
+          "signal",
+          "start_flow",
+          "trigger",
+          "trigger_one"})
+        EXPECT_NE(std::ranges::find(found, name), found.end()) << name;
     EXPECT_EQ(
         sql().value("select coalesce(string_agg(a.signature::text, ' '), '') from "
                     "function_access() a join pg_proc p "
