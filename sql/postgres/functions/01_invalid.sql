@@ -16,22 +16,32 @@ $$;
 comment on function {schema}.valid_deliveries is 'Internal: deliveries, those of invalid items as null.';
 
 create or replace function {schema}.mark_invalid(outcomes text[], invalid boolean[]) returns text[]
-language sql immutable
+language plpgsql immutable
 as $$
-    select case when invalid is null then outcomes else array(
+begin
+    if invalid is null then
+        return outcomes;
+    end if;
+    return array(
         select case when u.invalid then 'invalid' else u.outcome end
         from unnest(outcomes, invalid) with ordinality as u (outcome, invalid, place) order by u.place
-    ) end
+    );
+end
 $$;
 comment on function {schema}.mark_invalid is 'Internal: outcomes, those of invalid items as invalid.';
 
 create or replace function {schema}.either_invalid(a boolean[], b boolean[]) returns boolean[]
-language sql immutable
+language plpgsql immutable
 as $$
-    select case when a is null or b is null then coalesce(a, b) else array(
+begin
+    if a is null or b is null then
+        return coalesce(a, b);
+    end if;
+    return array(
         select coalesce(u.a, false) or coalesce(u.b, false)
         from unnest(a, b) with ordinality as u (a, b, place) order by u.place
-    ) end
+    );
+end
 $$;
 comment on function {schema}.either_invalid is 'Internal: the items that are invalid for one reason or another.';
 
@@ -55,17 +65,28 @@ end
 $$;
 comment on function {schema}.invalid_times is 'Internal: items whose time is out of bounds.';
 
-create or replace function {schema}.invalid_json(items integer, texts text[]) returns boolean[]
+-- Of up to three texts of each item.
+create or replace function {schema}.invalid_json(items integer, a text[], b text[] default null, c text[] default null)
+returns boolean[]
 language plpgsql immutable
 as $$
 declare
-    errors text[] := {schema}.json_errors(texts);
+    wrong_a text[];
+    wrong_b text[];
+    wrong_c text[];
 begin
-    return case when errors is not null
-                then array(select errors[i] is not null from generate_series(1, items) i order by i) end;
+    if {schema}.are_json(a, b, c) then
+        return null;
+    end if;
+    wrong_a := {schema}.json_errors(a);
+    wrong_b := {schema}.json_errors(b);
+    wrong_c := {schema}.json_errors(c);
+    return array(
+        select coalesce(wrong_a[i], wrong_b[i], wrong_c[i]) is not null from generate_series(1, items) i order by i
+    );
 end
 $$;
-comment on function {schema}.invalid_json is 'Internal: items whose text is not JSON.';
+comment on function {schema}.invalid_json is 'Internal: items with a text that is not JSON.';
 
 -- Steps in one of the statuses `known`. An item without a step_id has no step, where that is allowed.
 create or replace function {schema}.invalid_steps(
@@ -175,9 +196,8 @@ begin
     invalid := {schema}.either_invalid(invalid, {schema}.invalid_steps(
         items, array['PENDING', 'PAUSED', 'RUNNING'], true, step_ids, positions, step_statuses, step_attempts, wake_ats,
         elapsed_us));
-    invalid := {schema}.either_invalid(invalid, {schema}.invalid_json(items, inputs));
-    invalid := {schema}.either_invalid(invalid, {schema}.invalid_json(items, errors));
-    return {schema}.either_invalid(invalid, {schema}.invalid_json(items, array_replace(event_data, '', null)));
+    return {schema}.either_invalid(
+        invalid, {schema}.invalid_json(items, inputs, errors, array_replace(event_data, '', null)));
 end
 $$;
 comment on function {schema}.invalid_suspensions is 'Internal: items that cannot wait as they ask to.';

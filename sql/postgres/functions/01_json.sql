@@ -11,23 +11,39 @@ as $$
 $$;
 comment on function {schema}.json_proof is 'Internal: raises if a text is not JSON.';
 
--- Aligned with the texts: why each is not JSON. Null if all are, which takes no query if they are short.
-create or replace function {schema}.json_errors(texts text[]) returns text[]
+-- Whether all of these are JSON, or null. That takes no query if they are short.
+create or replace function {schema}.are_json(a text[], b text[] default null, c text[] default null) returns boolean
 language plpgsql immutable
 as $$
 declare
     parsed json[];
+begin
+    parsed := a::json[];
+    if b is not null or c is not null then
+        parsed := b::json[];
+        parsed := c::json[];
+    end if;
+    if coalesce(pg_column_size(a), 0) + coalesce(pg_column_size(b), 0) + coalesce(pg_column_size(c), 0) > 4000 then
+        perform count({schema}.json_proof(u)) from unnest(a || b || c) u where octet_length(u) > 4000;
+    end if;
+    return true;
+exception when others then
+    return false;
+end
+$$;
+comment on function {schema}.are_json is 'Internal: whether all of these texts are JSON.';
+
+-- Aligned with the texts: why each is not JSON. Null if all are.
+create or replace function {schema}.json_errors(texts text[]) returns text[]
+language plpgsql immutable
+as $$
+declare
     errors text[];
 begin
-    begin
-        parsed := texts::json[];
-        if pg_column_size(texts) > 4000 then
-            perform count({schema}.json_proof(u)) from unnest(texts) u where octet_length(u) > 4000;
-        end if;
+    if {schema}.are_json(texts) then
         return null;
-    exception when others then
-        errors := array_fill(null::text, array[cardinality(texts)]);
-    end;
+    end if;
+    errors := array_fill(null::text, array[cardinality(texts)]);
     for i in 1..cardinality(texts) loop
         begin
             perform {schema}.json_proof(texts[i]);

@@ -90,8 +90,7 @@ declare
     invalid boolean[] := {schema}.either_invalid(
         {schema}.invalid_steps(size, array['SUCCESS', 'ERROR', 'RUNNING'], false, step_ids, positions, statuses,
                                attempts, wake_ats, elapsed_us),
-        {schema}.either_invalid({schema}.invalid_json(size, inputs), {schema}.either_invalid(
-            {schema}.invalid_json(size, outputs), {schema}.invalid_json(size, errors))));
+        {schema}.invalid_json(size, inputs, outputs, errors));
 begin
     if invalid is not null then
         deliveries := {schema}.valid_deliveries(deliveries, invalid);

@@ -28,8 +28,7 @@ declare
     tells   boolean;  -- some workflows publish
     nothing text;     -- see trigger_batch()
     size    constant integer := coalesce(cardinality(run_ids), 0);
-    invalid boolean[] := {schema}.either_invalid({schema}.invalid_json(size, outputs), {schema}.either_invalid(
-        {schema}.invalid_json(size, errors), {schema}.invalid_json(size, array_replace(event_data, '', null))));
+    invalid boolean[] := {schema}.invalid_json(size, outputs, errors, array_replace(event_data, '', null));
 begin
     if invalid is not null then
         deliveries := {schema}.valid_deliveries(deliveries, invalid);
