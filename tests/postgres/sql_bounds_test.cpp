@@ -277,6 +277,7 @@ TEST_P(SqlBoundsTest, single_values_out_of_bounds_are_refused) {
              "claim_runs(array[1], 10001)",
              "claim_runs(array[1], 1, step_bytes => null)",
              "claim_tasks(array[1], 1, swept_at => '-infinity')",
+             "claim_tasks(array[1], -1, steps => array['a'])",
              "claim(array[1], 1, floor_priority => (-2147483648)::integer, floor_message => 1)",
              "list_messages('work', max_rows => -1)",
              "list_messages('work', max_rows => null)",

@@ -289,6 +289,11 @@ declare
     exhausted boolean := false;
     executor  bigint := coalesce(claim_tasks.worker_id, claim_tasks.poller_id);
 begin
+    if {schema}.may_claim(claim_tasks.qty, claim_tasks.lease_ms, claim_tasks.default_lease_ms,
+                          claim_tasks.floor_priority, claim_tasks.looked_at, claim_tasks.swept_at) is not true then
+        perform {schema}.refuse_claim(claim_tasks.qty, claim_tasks.lease_ms, claim_tasks.default_lease_ms,
+                                      claim_tasks.floor_priority, claim_tasks.looked_at, claim_tasks.swept_at);
+    end if;
     -- Gathered first: tasks are to be seen as they are behind the claim's locks.
     if claim_tasks.steps is not null then
         perform {schema}.open_lanes(claim_tasks.queue_ids[1]);
