@@ -324,10 +324,20 @@ TEST_P(
         "select upper(input) as input from get_run(" +
         run + ")"
     );
+    sql().run(
+        "create function lineage(run_id bigint) returns setof run_info language plpgsql as $$ "
+        "begin "
+        "return query select i.* from " +
+        place().table("run_info") +
+        " i; end $$; comment on function lineage is 'Earlier.'; create view my_family as select "
+        "upper(input) as input from lineage(" +
+        run + ")"
+    );
     sql().run("update runs set input = 'no json', error = '[1'");
     sql().run("update schema_version set functions = ''");
     store().install();
     EXPECT_EQ(sql().value("select input from my_runs"), "\"NO JSON\"");
+    EXPECT_EQ(sql().value("select input from my_family"), "\"NO JSON\"");
     EXPECT_EQ(sql().value("select input #>> '{}' from get_run(" + run + ")"), "no json");
     EXPECT_EQ(sql().value("select error #>> '{}' from list_runs('job')"), "[1");
     EXPECT_TRUE(store().verify().ok());

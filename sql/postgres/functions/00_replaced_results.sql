@@ -7,6 +7,7 @@ do $$
 declare
     replaced text;
     name     text;
+    kept     text[] := '{}';
     stored   record;
     bad      record;
 begin
@@ -29,12 +30,16 @@ begin
         exception when dependent_objects_still_exist then
             name := substring(replaced from '\.(\w+)');
             execute format('alter %s rename to %I', replaced, name || '_text');
-            if replaced like 'function %' then  -- its body names the function
-                execute regexp_replace(
-                    pg_get_functiondef(replace(substr(replaced, 10), '.' || name, '.' || name || '_text')::regprocedure),
-                    '\m' || name || '\.', name || '_text.', 'g');
+            if replaced like 'function %' then
+                kept := kept || replace(substr(replaced, 10), '.' || name, '.' || name || '_text');
             end if;
         end;
+    end loop;
+    foreach replaced in array kept loop  -- their bodies name themselves and the view
+        name := substring(replaced from '\.(\w+)_text');
+        execute regexp_replace(
+            regexp_replace(pg_get_functiondef(replaced::regprocedure), '\m' || name || '\.', name || '_text.', 'g'),
+            '\mrun_info\M', 'run_info_text', 'g');
     end loop;
 
     for stored in
