@@ -29,10 +29,11 @@ using LogHook = std::function<void(LogLevel, std::string_view message)>;
 void log_to_stderr(LogLevel level, std::string_view message);
 
 struct ConnectOptions {
-    Duration lease = 30s;            ///< for queues and workers that name none
-    Duration heartbeat = 10s;        ///< how often a worker extends what it holds
-    Duration connect_timeout = 10s;  ///< for the first connection; also the server's first answer
-    Duration retry_timeout = 30s;    ///< how long a call keeps trying while the database is away
+    Duration lease = 30s;      ///< for queues and workers that name none
+    Duration heartbeat = 10s;  ///< how often a worker extends what it holds
+    /// For each connection, the server's first answer included; each host of a URL gets all of it.
+    Duration connect_timeout = 10s;
+    Duration retry_timeout = 30s;  ///< how long a call keeps trying while the database is away
     /// How long a worker's call waits for PostgreSQL's answer before the connection counts as lost;
     /// heartbeats wait for a lease's time at most. A commit cut off so is in doubt, and repeated as
     /// such. Other calls may take as long as they need.
@@ -103,6 +104,10 @@ public:
     InstallReport install() const;
     /// Compares the schema with what this version of the library defines. Changes nothing.
     [[nodiscard]] SchemaReport verify() const;
+    /// To be called after a restore of a backup, before workers start: see docs/restore.md. Moves
+    /// all ids ahead and raises the delivery of every live message, so that nothing that a worker
+    /// took before the restore can be reported. Returns the number of live messages.
+    std::int64_t restored() const;
 
     /// The tenants that are installed and that we may read, by name. This store need not be one.
     [[nodiscard]] std::vector<Tenant> tenants() const;

@@ -49,7 +49,7 @@ select outcomes, awaited from {schema}.finish_runs(@run_ids::bigint[], @deliveri
 select array[f.outcome], array_remove(array[f.awaited], null) from {schema}.finish_run(@run_id::bigint, @delivery::integer, @output::text, @repeated::boolean, @wake::boolean) f
 
 -- name: heartbeat(worker_id)
-select {schema}.heartbeat(@worker_id::bigint)
+select status, beats from {schema}.beat_worker(@worker_id::bigint)
 
 -- name: create_queue(queue, keep_archive, lease_ms, max_strikes, max_attempts, dead_letter_queue)
 select {schema}.create_queue(@queue::text, @keep_archive::boolean, @lease_ms::bigint, @max_strikes::integer, @max_attempts::integer, @dead_letter_queue::text)
@@ -250,6 +250,9 @@ left join {schema}.queue_stats(@queue_names::text[], @count_limit::integer) b on
 
 -- name: notify(payload)
 select pg_notify('pawl_{schema_name}', @payload::text)
+
+-- name: restored()
+select {schema}.restored()
 
 -- name: probe()
 select 'pawl: is anybody there'

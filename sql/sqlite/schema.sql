@@ -43,3 +43,26 @@ delete from pawl_clock;
 
 -- name: fix_clock(fixed_at)
 insert into pawl_clock (fixed_at) values (@fixed_at);
+
+-- After a restore of an older backup: the story is told in sql/postgres/functions/27_restored.sql.
+-- Tables without a row yet have no sequence yet.
+-- name: create_sequences()
+insert into sqlite_sequence (name, seq)
+select s.name, 0 from sqlite_master s
+where s.type = 'table' and s.name like 'pawl\_%' escape '\' and s.sql like '%autoincrement%'
+  and not exists (select 1 from sqlite_sequence q where q.name = s.name);
+
+-- name: move_ids_ahead()
+update sqlite_sequence set seq = seq + 1000000000 where name like 'pawl\_%' escape '\';
+
+-- name: fence_messages()
+update pawl_messages set delivery = delivery + 1000000;
+
+-- name: fence_tasks()
+update pawl_tasks set delivery = delivery + 1000000 where status = 'RUNNING';
+
+-- name: fence_outbox()
+update pawl_outbox set delivery = delivery + 1000000 where status = 'PENDING';
+
+-- name: fence_schedules()
+update pawl_schedules set version = version + 1000000000;

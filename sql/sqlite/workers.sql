@@ -6,7 +6,8 @@ insert into pawl_workers
 values (@name, @host, @port, @pid, 'READY', @lease_ms, @subscriptions, @handlers, @now, @now);
 
 -- name: heartbeat(worker_id, now)
-update pawl_workers set heartbeat_at = @now where worker_id = @worker_id returning status;
+update pawl_workers set heartbeat_at = @now, beats = beats + 1 where worker_id = @worker_id
+returning status, beats;
 
 -- name: worker_status(worker_id)
 select status from pawl_workers where worker_id = @worker_id;

@@ -30,6 +30,10 @@ SchemaReport Store::verify() const {
     return retrying(*backend_, [&] { return backend_->verify(); });
 }
 
+std::int64_t Store::restored() const {
+    return retrying(*backend_, [&] { return backend_->restored(); });
+}
+
 Queue Store::create_queue(const std::string& name, const QueueOptions& options) const {
     model::check_name("queue", name);
     model::check_queue_options(name, options);

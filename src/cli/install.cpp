@@ -1,4 +1,4 @@
-// pawl install, pawl verify.
+// pawl install, pawl verify, pawl restored.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -46,6 +46,15 @@ ExitCode verify(const Context& context) {
     return ExitCode::failure;
 }
 
+ExitCode restored(const Context& context) {
+    const std::int64_t live = context.connect().restored();
+    context.answer(
+        json_object({{"restored", true}, {"live_messages", live}}),
+        fmt::format("ids moved ahead, {} live messages fenced; workers may start", live)
+    );
+    return ExitCode::ok;
+}
+
 }  // namespace
 
 void add_install_commands(const Command& root) {
@@ -55,6 +64,9 @@ void add_install_commands(const Command& root) {
     root.add("verify", "Compare the store with what this pawl defines; exit 1 on any difference")
         .examples("  pawl verify --json")
         .run(verify);
+    root.add("restored", "After restoring a backup, before workers start: fence what they held")
+        .examples("  pawl restored --url postgresql://me@db/app")
+        .run(restored);
 }
 
 }  // namespace pawl::cli

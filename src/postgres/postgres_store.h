@@ -23,6 +23,7 @@ public:
     [[nodiscard]] StoreInfo info() const override;
     InstallReport install() override;
     SchemaReport verify() override;
+    std::int64_t restored() override;
     std::vector<Tenant> tenants() override;
     std::shared_ptr<store::Backend> open_tenant(const std::string& name) override;
     Timestamp now() override;

@@ -259,9 +259,10 @@ void PostgresStore::beat(
     try {
         const Rows rows = connection.run(sql::heartbeat, params, Access::read);
         result.known = !rows.empty() && !rows.is_null(0, 0);
-        if (result.known)
-            result.status =
-                model::stored_value(model::worker_statuses, rows.text(0, 0), "worker status");
+        if (!result.known) return;
+        result.status =
+            model::stored_value(model::worker_statuses, rows.text(0, 0), "worker status");
+        result.beats = rows.int8(0, 1);
     } catch (const std::exception& error) {
         if (must_answer) throw;
         log().warning(fmt::format(

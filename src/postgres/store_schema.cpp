@@ -160,6 +160,10 @@ SchemaReport PostgresStore::inspect(Connection& connection) {
     return report;
 }
 
+std::int64_t PostgresStore::restored() {
+    return call(sql::restored, {}, Access::write).int8(0, 0);
+}
+
 bool PostgresStore::has_test_clock() {
     Params name;
     name.text(target_.schema);

@@ -105,7 +105,14 @@ void Heartbeat::beat(const std::stop_token& stop) {
     const WorkerId worker = worker_;
     auto result = backend_.heartbeat(worker, extensions);
     leases_.extended(extensions, result.outcomes, asked_at);
-    if (!result.known) return hooks_.unknown(worker);
+    if (!result.known) return hooks_.unknown(worker, "its row is gone");
+    if (result.beats > 0) {
+        // The count only grows, unless the store is an older one than the last beat has seen.
+        const bool restored = worker == counted_ && result.beats <= beats_;
+        counted_ = worker;
+        beats_ = result.beats;
+        if (restored) return hooks_.unknown(worker, "store restored");
+    }
     if (result.status) hooks_.obey(*result.status);
     repeat_busy(std::move(extensions), std::move(result.outcomes), stop);
 }

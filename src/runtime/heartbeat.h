@@ -19,7 +19,8 @@ public:
     struct Hooks {
         std::function<void()> before;            // each beat
         std::function<void(WorkerStatus)> obey;  // what is stored
-        std::function<void(WorkerId)> unknown;   // the store has no row for the worker
+        // The store has no row for the worker, or is older than the worker's last beat.
+        std::function<void(WorkerId, std::string_view why)> unknown;
         // None got through, or the machine has slept: others may have missed theirs, too.
         std::function<void()> missed;
     };
@@ -60,6 +61,8 @@ private:
     bool wanted_ = false;
     bool sooner_ = false;  // there is a shorter lease than before
     bool failed_ = false;  // the last beat
+    WorkerId counted_;     // whose beats these are
+    std::int64_t beats_ = 0;
     LeaseTable::Clock::time_point last_ = LeaseTable::Clock::now();
     std::jthread thread_;
     std::jthread expiry_;  // beats may be held up by the database

@@ -69,7 +69,7 @@ WorkerRuntime::WorkerRuntime(
                 log_->flush();
             },
             [this](WorkerStatus stored) { obey(stored); },
-            [this](WorkerId missing) { register_again(missing, "its row is gone"); },
+            [this](WorkerId missing, std::string_view why) { register_again(missing, why); },
             [this] { claimer_->distrust(); }}
     );
     if (options_.housekeeping) scheduler_ = std::make_unique<Scheduler>(*backend_);

@@ -16,8 +16,11 @@ std::size_t readers_allowed(const SqliteTarget& target) {
 
 }  // namespace
 
-Connections::Connections(const SqliteTarget& target)
-    : target_(target), path_(check_path(target.path)), max_readers_(readers_allowed(target)) {
+Connections::Connections(const SqliteTarget& target, std::function<void()> replaced)
+    : target_(target),
+      replaced_(std::move(replaced)),
+      path_(check_path(target.path)),
+      max_readers_(readers_allowed(target)) {
     if (is_memory(target_)) {
         open_writer(Database::Role::creator);
     } else if (std::filesystem::exists(path_)) {
@@ -42,6 +45,10 @@ Connections::Borrowed Connections::take_writer(Database::Role role) {
     std::unique_lock lock(mutex_);
     if (!writer_free_.wait_until(lock, deadline, [&] { return !writer_taken_; }))
         throw busy_error({target_.path, target_.busy_timeout});
+    if (writer_ && writer_->replaced()) {
+        writer_.reset();
+        replaced_();
+    }
     open_writer(role);
     writer_taken_ = true;
     writer_->wait_for_locks_until(deadline);
@@ -63,10 +70,13 @@ Database& Connections::take_reader(Database::Deadline deadline) {
     };
     if (!reader_free_.wait_until(lock, deadline, possible))
         throw busy_error({target_.path, target_.busy_timeout});
-    if (!idle_readers_.empty()) {
+    while (!idle_readers_.empty()) {
         Database& database = *idle_readers_.back();  // the last used has the warmest cache
+        const bool replaced = database.replaced();
         idle_readers_.pop_back();
-        return database;
+        if (!replaced) return database;
+        std::erase_if(readers_, [&](const auto& reader) { return reader.get() == &database; });
+        replaced_();
     }
     ++opening_;
     lock.unlock();

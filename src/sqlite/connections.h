@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,7 +15,9 @@ namespace pawl::sqlite {
 
 class Connections {
 public:
-    explicit Connections(const SqliteTarget& target);
+    // `replaced` is called when another file has taken the place of the one that was open; the
+    // connections to the old one are closed as they are asked for.
+    Connections(const SqliteTarget& target, std::function<void()> replaced);
 
     // A connection in the hands of one thread; goes back at the end of the scope.
     class Borrowed {
@@ -50,6 +53,7 @@ private:
     [[nodiscard]] Database& take_reader(Database::Deadline deadline);
 
     const SqliteTarget target_;
+    const std::function<void()> replaced_;
     const std::string path_;
     const std::size_t max_readers_;
 

@@ -112,9 +112,11 @@ std::string check_path(const std::string& path) {
 }
 
 Database::Database(const SqliteTarget& target, const std::string& absolute_path, Role role)
-    : connection_(open_connection(target, absolute_path, role)),
+    : path_(is_memory(target) ? std::string() : absolute_path),
+      connection_(open_connection(target, absolute_path, role)),
       session_(connection_.get(), ErrorContext{target.path, target.busy_timeout}),
       deadline_(steady_clock::now() + target.busy_timeout) {
+    opened_ = file_id();
     sqlite3_busy_handler(connection_.get(), &Database::on_busy, this);
     try {
         configure(target, role);
@@ -156,6 +158,21 @@ void Database::switch_to_wal() {
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1 + random_() % 10));
     }
+}
+
+Database::FileId Database::file_id() const {
+    struct stat found {};
+    if (path_.empty()) return {};
+    if (stat(path_.c_str(), &found) == 0) return {found.st_dev, found.st_ino};
+    throw Error(
+        ErrorCode::connection_failed,
+        fmt::format("'{}' was removed while it was in use: put it back", session_.context().file)
+    )
+        .mark_retryable();
+}
+
+bool Database::replaced() const {
+    return file_id() != opened_;
 }
 
 bool Database::read_only() const {

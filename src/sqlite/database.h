@@ -4,6 +4,7 @@
 #include <chrono>
 #include <random>
 #include <string>
+#include <sys/stat.h>
 
 #include "sqlite/open_sqlite.h"
 #include "sqlite/session.h"
@@ -22,6 +23,8 @@ public:
     [[nodiscard]] Session& session() { return session_; }
     // Until when statements of this connection wait for a lock that another process holds.
     void wait_for_locks_until(Deadline deadline) { deadline_ = deadline; }
+    // Whether another file has taken its place. Throws Error(connection_failed) if there is none.
+    [[nodiscard]] bool replaced() const;
     // The file's real place, symbolic links resolved: the -wal file lies beside it.
     [[nodiscard]] std::string file() const;
 
@@ -31,7 +34,16 @@ private:
     [[nodiscard]] bool read_only() const;
     void switch_to_wal();
 
+    struct FileId {
+        dev_t device = 0;
+        ino_t inode = 0;
+        bool operator==(const FileId&) const = default;
+    };
+    [[nodiscard]] FileId file_id() const;
+
+    const std::string path_;  // empty: in memory
     ConnectionHandle connection_;
+    FileId opened_;
     Session session_;  // its statements go before the connection
     Deadline deadline_;
     std::minstd_rand random_{std::random_device{}()};

@@ -43,12 +43,13 @@ std::int64_t read_version(Database& database) {
 }  // namespace
 
 FileWatch::FileWatch(
-    std::unique_ptr<Database> database,
+    std::function<std::unique_ptr<Database>()> open,
     std::function<void()> changed,
     std::function<bool()> is_writing,
     base::Log log
 )
-    : database_(std::move(database)),
+    : open_(std::move(open)),
+      database_(open_()),
       changed_(std::move(changed)),
       is_writing_(std::move(is_writing)),
       log_(std::move(log)),
@@ -163,6 +164,11 @@ FileWatch::Seen FileWatch::drain_events() const {
 }
 
 bool FileWatch::version_changed() {
+    if (database_->replaced()) {
+        database_ = open_();
+        version_ = read_version(*database_);
+        return true;
+    }
     const std::int64_t version = read_version(*database_);
     return std::exchange(version_, version) != version;
 }

@@ -25,7 +25,7 @@ public:
     // the watching thread and must not throw. `is_writing`: whether this process is in the middle
     // of a commit of its own.
     FileWatch(
-        std::unique_ptr<Database> database,
+        std::function<std::unique_ptr<Database>()> open,
         std::function<void()> changed,
         std::function<bool()> is_writing,
         base::Log log
@@ -44,6 +44,7 @@ private:
     [[nodiscard]] bool may_go_on_at_once();
     void start_events();
 
+    std::function<std::unique_ptr<Database>()> open_;  // again if the file is replaced
     std::unique_ptr<Database> database_;
     std::function<void()> changed_;
     std::function<bool()> is_writing_;

@@ -10,7 +10,16 @@ SqliteStore::SqliteStore(const SqliteTarget& target, ConnectOptions options)
     : Backend(options, base::Log(options.log)),
       target_(target),
       tenants_of_(tenants_base(target)),
-      connections_(target) {}
+      connections_(target, [this] { forget_file(); }) {}
+
+// What is known of the file that was replaced says nothing about the new one.
+void SqliteStore::forget_file() {
+    log().warning("'" + target_.path + "' was replaced by another file: opened again");
+    schema_checked_ = false;
+    flow_plans_stale_ = true;
+    hub_.notify_all();
+    signals_.notify_all();
+}
 
 base::WakeHub& SqliteStore::wake_hub() {
     start_watch();
@@ -36,7 +45,8 @@ void SqliteStore::start_watch() {
             signals_.notify_all();
         };
         const auto is_writing = [this] { return connections_.is_writing(); };
-        watch_ = std::make_unique<FileWatch>(connections_.open_extra(), changed, is_writing, log());
+        const auto open = [this] { return connections_.open_extra(); };
+        watch_ = std::make_unique<FileWatch>(open, changed, is_writing, log());
     });
 }
 

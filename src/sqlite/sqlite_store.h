@@ -24,6 +24,7 @@ public:
     [[nodiscard]] StoreInfo info() const override;
     InstallReport install() override;
     SchemaReport verify() override;
+    std::int64_t restored() override;
     std::vector<Tenant> tenants() override;
     std::shared_ptr<store::Backend> open_tenant(const std::string& name) override;
     Timestamp now() override;
@@ -151,6 +152,7 @@ private:
         const auto connection = connections_.writer();
         WriteTransaction transaction(connection.session());
         check_schema(connection.session());
+        if (flow_plans_stale_.exchange(false)) flow_plans_ = FlowPlans();
         const Timestamp now = current_time(connection.session());
         if constexpr (std::is_void_v<decltype(work(connection.session(), now))>) {
             work(connection.session(), now);
@@ -213,13 +215,15 @@ private:
     [[nodiscard]] std::optional<store::Claim> look(const store::ClaimRequest& request);
     void wake(const Wakeups& wakeups);
     void start_watch();
+    void forget_file();
 
     const SqliteTarget target_;
     const std::string tenants_of_;  // absolute: the current folder may be another one later
-    Connections connections_;
     std::atomic<bool> schema_checked_ = false;
+    std::atomic<bool> flow_plans_stale_ = false;
     base::WakeHub hub_;
     base::RunSignals signals_;
+    Connections connections_;  // calls forget_file()
     std::atomic<bool> last_claim_was_full_ = false;
     FlowPlans flow_plans_;  // used by whoever has the writing connection
     std::once_flag watching_;

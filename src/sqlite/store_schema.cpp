@@ -32,6 +32,17 @@ SchemaReport SqliteStore::verify() {
     }
 }
 
+std::int64_t SqliteStore::restored() {
+    return write([](Session& session, Timestamp) {
+        session.execute(sql::create_sequences);
+        session.execute(sql::move_ids_ahead);
+        session.execute(sql::fence_tasks);
+        session.execute(sql::fence_outbox);
+        session.execute(sql::fence_schedules);
+        return session.execute(sql::fence_messages);
+    });
+}
+
 Timestamp SqliteStore::now() {
     return read([](Session& session) { return current_time(session); });
 }

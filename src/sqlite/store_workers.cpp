@@ -34,7 +34,9 @@ void record_heartbeat(
 ) {
     Rows rows = session.query(sql::heartbeat, worker, now);
     result.known = rows.next();
-    if (result.known) result.status = to_status(rows.text(0));
+    if (!result.known) return;
+    result.status = to_status(rows.text(0));
+    result.beats = rows.integer(1);
 }
 
 }  // namespace

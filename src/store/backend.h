@@ -30,7 +30,8 @@ struct HeartbeatResult {
     // As stored: an operator may have changed it. Nothing where that could not be learned, though
     // leases were extended, or where no worker was named.
     std::optional<WorkerStatus> status;
-    bool known = true;  // false: the store has no row for the worker; it must register again
+    bool known = true;       // false: the store has no row for the worker; it must register again
+    std::int64_t beats = 0;  // of this worker so far, with this one; 0: not learned
     std::vector<WriteOutcome> outcomes;  // one per lease; busy ones are simply asked again later
 };
 
@@ -156,6 +157,8 @@ public:
     // --- schema and clock ---
     virtual InstallReport install() = 0;
     virtual SchemaReport verify() = 0;
+    // Fences every holder from before a restore. Returns how many live messages there are.
+    virtual std::int64_t restored() = 0;
     // Also where this store is not installed.
     virtual std::vector<Tenant> tenants() = 0;
     // The name is checked by the caller (model::check_schema_name).

@@ -151,10 +151,13 @@ TEST_P(SchemaTest, verify_names_an_index_that_is_different) {
 
 TEST_P(SchemaTest, verify_says_how_a_column_differs) {
     if (on_postgres()) {
-        database()->run("alter table " + place().table("events") + " alter kind type varchar(10)");
+        database()->run(
+            "alter table " + place().table("worker_transitions") + " alter event type varchar(20)"
+        );
         EXPECT_EQ(
             problems(),
-            "column events.kind is character varying(10) not null, expected text not null\n"
+            "column worker_transitions.event is character varying(20) not null, expected text not "
+            "null\n"
         );
     } else {
         database()->run("alter table pawl_events rename column kind to sort");
@@ -193,14 +196,14 @@ TEST_P(SchemaTest, an_index_that_cannot_be_restored_is_a_problem) {
 
 TEST_P(SchemaTest, what_held_data_is_reported_and_not_restored) {
     const auto base = database();
-    base->run("alter table " + place().table("events") + " drop column data");
+    base->run("alter table " + place().table("calls") + " drop column caller_task");
     base->run("drop table " + place().table("signals"));
     const std::string prefix = on_postgres() ? "" : "pawl_";
     const InstallReport report = store().install();
     EXPECT_EQ(report.repaired, std::vector<std::string>{});
     ASSERT_EQ(report.problems.size(), 2U);
     EXPECT_TRUE(report.problems[0].starts_with(
-        "column " + prefix + "events.data is missing: cannot be restored: its data are lost"
+        "column " + prefix + "calls.caller_task is missing: cannot be restored: its data are lost"
     )) << report.problems[0];
     EXPECT_TRUE(report.problems[1].starts_with("table " + prefix + "signals is missing: cannot"))
         << report.problems[1];

@@ -35,13 +35,23 @@ end
 $$;
 comment on function {schema}.register_worker is 'Makes a worker known; its id is its identity.';
 
+-- A number of beats that is not greater than that of the last answer: the store was restored from an older backup.
+-- No row: the worker was purged. In both cases it must drop its leases and register again.
+create or replace function {schema}.beat_worker(worker bigint) returns table (status text, beats bigint)
+language sql
+as $$
+    update {schema}.workers w set heartbeat_at = {schema}.clock(), beats = w.beats + 1
+    where w.worker_id = worker
+    returning w.status, w.beats
+$$;
+comment on function {schema}.beat_worker is
+    'Tells that a worker lives; returns the status it shall have and how often it has told so.';
+
 -- Null: the worker has no row (it was purged). It must drop its leases and register again.
 create or replace function {schema}.heartbeat(worker bigint) returns text
 language sql
 as $$
-    update {schema}.workers w set heartbeat_at = {schema}.clock()
-    where w.worker_id = worker
-    returning w.status
+    select b.status from {schema}.beat_worker(worker) b
 $$;
 comment on function {schema}.heartbeat is 'Tells that a worker lives; returns the status it shall have.';
 

@@ -23,7 +23,7 @@ as $$
         when p.proname in (
             'dequeue', 'claim', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
             'claim_runs', 'record_step', 'record_steps', 'add_step_events', 'finish_run', 'finish_runs',
-            'retry_runs', 'pause', 'suspend_runs', 'register_worker', 'heartbeat', 'list_leases', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
+            'retry_runs', 'pause', 'suspend_runs', 'register_worker', 'heartbeat', 'beat_worker', 'list_leases', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
             'poll_for_tasks', 'poll_for_step_tasks', 'read_with_poll', 'start_tasks', 'claim_tasks', 'complete_task', 'complete_tasks',
             'fail_task', 'fail_tasks', 'delegate_tasks', 'explain_tasks', 'due_schedules', 'fire_schedule',
             'publish_steps', 'claim_outbox', 'claim_outbox_from', 'report_outbox', 'plan_prune', 'prune_batch', 'claim_prune', 'prune') then 'worker'

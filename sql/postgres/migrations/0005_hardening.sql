@@ -1,7 +1,7 @@
 
 -- The outbox: the position of a claim is a time and a number. Pages by status, type and aggregate read one
 -- index each; outbox_settled leaves pending events to outbox_pending.
-drop index {schema}.outbox_due;
+drop index if exists {schema}.outbox_due;
 create index outbox_due on {schema}.outbox (visible_at, outbox_id) where status = 'PENDING';
 create index outbox_pending_id on {schema}.outbox (outbox_id) where status = 'PENDING';
 create index outbox_type on {schema}.outbox (status, type, outbox_id);
@@ -48,7 +48,7 @@ alter table {schema}.workers add column beats bigint not null default 0;
 -- by a plan that was made while the table was empty.
 alter table {schema}.runs add column cancelled boolean;  -- true: CANCELLED; null otherwise
 update {schema}.runs set cancelled = true where status = 'CANCELLED';
-drop index {schema}.runs_workflow, {schema}.runs_live, {schema}.runs_failed, {schema}.runs_created;
+drop index if exists {schema}.runs_workflow, {schema}.runs_live, {schema}.runs_failed, {schema}.runs_created;
 create index runs_workflow on {schema}.runs (workflow_id, created_at, (run_id + 0));
 create index runs_live on {schema}.runs (workflow_id, created_at, (run_id + 0)) where completed_at is null;
 create index runs_paused on {schema}.runs (workflow_id, created_at, (run_id + 0)) where paused_at is not null;

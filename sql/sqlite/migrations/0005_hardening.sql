@@ -3,7 +3,7 @@
 create index pawl_outbox_status on pawl_outbox (status, outbox_id);
 create index pawl_outbox_type on pawl_outbox (status, type, outbox_id);
 create index pawl_outbox_aggregate on pawl_outbox (status, aggregate, outbox_id);
-drop index pawl_outbox_parked;
+drop index if exists pawl_outbox_parked;
 -- flow_steps.feeds_map of PostgreSQL is not needed here: the flow's plan in memory knows it.
 
 -- A task that a worker holds uses no attempt when the worker crashes: strikes decide, as for runs.
@@ -31,9 +31,9 @@ alter table pawl_workers add column beats integer not null default 0;
 
 -- Lists and counts read the rows that they return, whatever the history; see sql/postgres/migrations/0005_hardening.sql.
 -- Here the status itself may be in the indexes: an update writes only the indexes that its row enters or leaves.
-drop index pawl_runs_workflow;
-drop index pawl_runs_live;
-drop index pawl_runs_failed;
+drop index if exists pawl_runs_workflow;
+drop index if exists pawl_runs_live;
+drop index if exists pawl_runs_failed;
 create index pawl_runs_workflow on pawl_runs (workflow_id, created_at, run_id);
 create index pawl_runs_live on pawl_runs (workflow_id, created_at, run_id) where completed_at is null;
 create index pawl_runs_paused on pawl_runs (workflow_id, created_at, run_id) where status = 'PAUSED';
