@@ -28,10 +28,15 @@ struct QueueOptions {
         {};  ///< default: the archive; "" goes back to it
 };
 
+/// What a queue carries: plain messages, the runs of a workflow, or the tasks of a flow.
+enum class QueueKind { plain, workflow, flow };
+[[nodiscard]] std::string_view to_string(QueueKind kind);
+
 /// A queue's settings as they are stored.
 struct QueueInfo {
     QueueId id;
     std::string name;
+    QueueKind kind = QueueKind::plain;
     bool paused = false;
     bool keep_archive = true;
     std::optional<Duration> lease;
@@ -77,10 +82,12 @@ public:
     // --- dequeue and settle --------------------------------------------------------------------
     /// Highest priority first, then order of arrival. Each message is yours until its visible_at;
     /// settle it or extend it before. Empty when the wait ran out, or the queue is paused. A
-    /// message that came back twice without a report is handed out alone.
+    /// message that came back twice without a report is delivered alone. Throws queue_not_found;
+    /// workflow_queue if the queue carries the runs of a workflow, which only workers take.
     [[nodiscard]] std::vector<Message> dequeue(const DequeueOptions& options = {}) const;
 
-    /// One outcome per lease, in the order given. Durable on return.
+    /// One outcome per lease, in the order given. Durable on return. The message of a run or a task
+    /// can be released and extended by its holder, nothing else. Throws queue_not_found.
     std::vector<Outcome> archive(std::span<const Lease> leases
     ) const;  ///< deletes where none is kept
     std::vector<Outcome> remove(std::span<const Lease> leases) const;  ///< leaves no trace
@@ -91,6 +98,8 @@ public:
         std::span<const Lease> leases, const std::string& error, Duration delay
     ) const;
 
+    /// The same for one message. Throws workflow_queue for the message of a run or a task, and
+    /// message_not_found for one that is leased from another queue.
     Outcome archive(const Message& message) const;
     Outcome remove(const Message& message) const;
     Outcome release(const Message& message, Duration delay = {}) const;

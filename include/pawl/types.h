@@ -7,6 +7,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace pawl {
@@ -47,12 +48,16 @@ struct Lease {
     friend bool operator==(const Lease&, const Lease&) = default;
 };
 
-/// What became of one settled message. Neither is an error: both happen in a healthy system.
+/// The outcome of settling one message. The first two happen in a healthy system; the other two are
+/// mistakes of the caller, which calls for a single message report as an Error. Only `done` changes
+/// anything.
 enum class Outcome {
-    done,        ///< recorded, and durable
-    lease_lost,  ///< the message was handed out again, settled or deleted in the meantime: nothing
-                 ///< changed
+    done,            ///< recorded, and durable
+    lease_lost,      ///< the message was delivered again, settled or deleted in the meantime
+    workflow_queue,  ///< the message carries a run or a task, which end by their own calls
+    other_queue,     ///< the message is not in the queue that the caller named
 };
+[[nodiscard]] std::string_view to_string(Outcome outcome);
 
 /// JSON text, passed through unparsed. `Json{R"({"to":"ada"})"}` is an object; a typed value gets
 /// here through <pawl/json.h>.

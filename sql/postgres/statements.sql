@@ -33,6 +33,9 @@ select {schema}.bury(@message_ids::bigint[], @deliveries::integer[], @reasons::t
 -- name: extend(message_ids, deliveries, leases_ms)
 select {schema}.extend(@message_ids::bigint[], @deliveries::integer[], @leases_ms::bigint[])
 
+-- name: settle(queue, action, message_ids, deliveries, delays_ms, reasons, repeated)
+select {schema}.settle(@queue::text, @action::text, @message_ids::bigint[], @deliveries::integer[], @delays_ms::bigint[], @reasons::text[], @repeated::boolean)
+
 -- name: record_steps(run_ids, deliveries, repeated, step_ids, positions, statuses, attempts, inputs, outputs, errors, wake_ats, elapsed_us)
 select {schema}.record_steps(@run_ids::bigint[], @deliveries::integer[], @step_ids::text[], @positions::integer[], @statuses::text[], @attempts::integer[], @inputs::text[], @outputs::text[], @errors::text[], @wake_ats::timestamptz[], @elapsed_us::bigint[], @repeated::boolean)
 
@@ -64,8 +67,11 @@ select {schema}.pause_queue(@queue::text, @paused::boolean)
 select {schema}.purge_queue(@queue::text)
 
 -- name: list_queues(only_queue)
-select q.queue_id, q.name, q.paused, q.keep_archive, q.lease_ms, q.max_strikes, q.max_attempts, d.name, q.created_at
-from {schema}.queues q left join {schema}.queues d on d.queue_id = q.dead_letter_queue_id
+select q.queue_id, q.name, q.paused, q.keep_archive, q.lease_ms, q.max_strikes, q.max_attempts, d.name, q.created_at,
+       case when w.workflow_id is null then 'plain' when w.is_flow then 'flow' else 'workflow' end
+from {schema}.queues q
+left join {schema}.queues d on d.queue_id = q.dead_letter_queue_id
+left join {schema}.workflows w on w.workflow_id = q.queue_id
 where @only_queue::text is null or q.name = @only_queue::text
 order by q.name
 

@@ -41,9 +41,11 @@ update pawl_queues set paused = @paused where queue_id = @queue_id;
 
 -- name: list_queues(only_name)
 select q.queue_id, q.name, q.paused, q.keep_archive, q.lease_ms, q.max_strikes, q.max_attempts,
-       coalesce(d.name, ''), q.created_at
+       coalesce(d.name, ''), q.created_at,
+       case when w.workflow_id is null then 'plain' when w.is_flow then 'flow' else 'workflow' end
 from pawl_queues q
 left join pawl_queues d on d.queue_id = q.dead_letter_queue_id
+left join pawl_workflows w on w.workflow_id = q.queue_id
 where @only_name is null or q.name = @only_name
 order by q.name;
 

@@ -32,21 +32,100 @@ void check_batch(std::span<const NewMessage> messages, std::size_t max_payload_b
     }
 }
 
-std::vector<Write> to_writes(
+struct Settlement {
+    WriteKind kind;
+    Duration delay = {};
+    std::string reason = {};
+};
+
+std::vector<store::WriteOutcome> settle(
+    store::Backend& backend,
+    const std::string& queue,
     std::span<const Lease> leases,
-    WriteKind kind,
-    Duration delay = {},
-    const std::string& reason = {}
+    const Settlement& settlement
 ) {
+    const auto named = std::make_shared<const std::string>(queue);
     std::vector<Write> writes;
     writes.reserve(leases.size());
-    for (const Lease& lease : leases)
-        writes.push_back(store::settle_write(kind, lease, delay, reason));
-    return writes;
+    for (const Lease& lease : leases) {
+        writes.push_back(
+            store::settle_write(settlement.kind, lease, settlement.delay, settlement.reason)
+        );
+        writes.back().queue = named;
+    }
+    return store::settle(backend, writes);
 }
 
-std::span<const Lease> one(const Lease& lease) {
-    return {&lease, 1};
+// Throws for what is neither done nor late.
+Outcome outcome_of_one(const store::WriteOutcome& outcome) {
+    switch (outcome.status) {
+        case store::WriteStatus::done:
+            return Outcome::done;
+        case store::WriteStatus::lease_lost:
+        case store::WriteStatus::cancelled:
+        case store::WriteStatus::busy:  // store::settle() waits for these
+            return Outcome::lease_lost;
+        case store::WriteStatus::rejected:
+            break;
+    }
+    throw Error(outcome.code, outcome.error);
+}
+
+// One refused message does not hide the outcomes of the others.
+Outcome outcome_of_many(const store::WriteOutcome& outcome) {
+    const bool refused = outcome.status == store::WriteStatus::rejected;
+    if (refused && outcome.code == ErrorCode::workflow_queue) return Outcome::workflow_queue;
+    if (refused && outcome.code == ErrorCode::message_not_found) return Outcome::other_queue;
+    return outcome_of_one(outcome);
+}
+
+std::vector<Outcome> settle_many(
+    store::Backend& backend,
+    const std::string& queue,
+    std::span<const Lease> leases,
+    const Settlement& settlement
+) {
+    std::vector<Outcome> outcomes;
+    outcomes.reserve(leases.size());
+    for (const auto& outcome : settle(backend, queue, leases, settlement))
+        outcomes.push_back(outcome_of_many(outcome));
+    return outcomes;
+}
+
+Outcome settle_one(
+    store::Backend& backend,
+    const std::string& queue,
+    const Lease& lease,
+    const Settlement& settlement
+) {
+    return outcome_of_one(settle(backend, queue, {&lease, 1}, settlement).front());
+}
+
+Settlement released(Duration delay) {
+    model::check_delay("delay", delay);
+    return {WriteKind::release, delay};
+}
+
+Settlement extended(Duration lease) {
+    model::check_delay("lease", lease);
+    return {WriteKind::extend, lease};
+}
+
+Settlement failed(const std::string& error, Duration delay) {
+    model::check_delay("delay", delay);
+    return {WriteKind::fail, delay, model::storable_text(error)};
+}
+
+// A plain dequeue has no way to end a run.
+QueueId dequeuable(const QueueInfo& queue) {
+    if (queue.kind != QueueKind::workflow) return queue.id;
+    throw Error(
+        ErrorCode::workflow_queue,
+        fmt::format(
+            "queue '{}' carries the runs of a workflow: a worker with a handler takes them",
+            queue.name
+        )
+    );
 }
 
 }  // namespace
@@ -91,7 +170,7 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
                               ? backend_->options().poll_interval
                               : std::min(backend_->options().poll_interval, poll_deaf);
     store::ClaimRequest request;
-    request.queues = {info().id};
+    request.queues = {dequeuable(info())};
     request.max_messages = options.max_messages;
     request.lease = options.lease;
     while (true) {
@@ -116,46 +195,37 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
 }
 
 std::vector<Outcome> Queue::archive(std::span<const Lease> leases) const {
-    return store::settle(*backend_, to_writes(leases, WriteKind::archive));
+    return settle_many(*backend_, name_, leases, {WriteKind::archive});
 }
-
 std::vector<Outcome> Queue::remove(std::span<const Lease> leases) const {
-    return store::settle(*backend_, to_writes(leases, WriteKind::remove));
+    return settle_many(*backend_, name_, leases, {WriteKind::remove});
 }
-
 std::vector<Outcome> Queue::release(std::span<const Lease> leases, Duration delay) const {
-    model::check_delay("delay", delay);
-    return store::settle(*backend_, to_writes(leases, WriteKind::release, delay));
+    return settle_many(*backend_, name_, leases, released(delay));
 }
-
 std::vector<Outcome> Queue::extend(std::span<const Lease> leases, Duration lease) const {
-    model::check_delay("lease", lease);
-    return store::settle(*backend_, to_writes(leases, WriteKind::extend, lease));
+    return settle_many(*backend_, name_, leases, extended(lease));
 }
-
 std::vector<Outcome> Queue::fail(
     std::span<const Lease> leases, const std::string& error, Duration delay
 ) const {
-    model::check_delay("delay", delay);
-    return store::settle(
-        *backend_, to_writes(leases, WriteKind::fail, delay, model::storable_text(error))
-    );
+    return settle_many(*backend_, name_, leases, failed(error, delay));
 }
 
 Outcome Queue::archive(const Message& message) const {
-    return archive(one(message.lease())).front();
+    return settle_one(*backend_, name_, message.lease(), {WriteKind::archive});
 }
 Outcome Queue::remove(const Message& message) const {
-    return remove(one(message.lease())).front();
+    return settle_one(*backend_, name_, message.lease(), {WriteKind::remove});
 }
 Outcome Queue::release(const Message& message, Duration delay) const {
-    return release(one(message.lease()), delay).front();
+    return settle_one(*backend_, name_, message.lease(), released(delay));
 }
 Outcome Queue::extend(const Message& message, Duration lease) const {
-    return extend(one(message.lease()), lease).front();
+    return settle_one(*backend_, name_, message.lease(), extended(lease));
 }
 Outcome Queue::fail(const Message& message, const std::string& error, Duration delay) const {
-    return fail(one(message.lease()), error, delay).front();
+    return settle_one(*backend_, name_, message.lease(), failed(error, delay));
 }
 
 QueueInfo Queue::info() const {

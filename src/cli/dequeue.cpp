@@ -71,7 +71,21 @@ ExitCode explain_outcomes(
     const std::vector<Message>& messages,
     const std::vector<Outcome>& outcomes
 ) {
-    const auto lost = std::count(outcomes.begin(), outcomes.end(), Outcome::lease_lost);
+    const auto refused = std::ranges::count(outcomes, Outcome::workflow_queue);
+    if (refused > 0) {
+        report(
+            context.format,
+            {"workflow_queue",
+             fmt::format(
+                 "{} of {} messages carry tasks of a flow: they were not settled",
+                 refused,
+                 messages.size()
+             ),
+             "they are delivered again after their lease; a worker with a handler completes them"}
+        );
+        return ExitCode::failure;
+    }
+    const auto lost = std::ranges::count(outcomes, Outcome::lease_lost);
     if (lost == 0) return ExitCode::ok;
     report(
         context.format,

@@ -34,7 +34,7 @@ const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a 
         case ErrorCode::workflow_has_runs:
             return "pawl run list --workflow NAME shows them; pawl run cancel ID ends one";
         case ErrorCode::workflow_queue:
-            return "use: pawl trigger NAME JSON, and pawl run for what became of it";
+            return "use: pawl trigger NAME JSON to start a run; pawl run cancel ID to end one";
         case ErrorCode::flow_not_found:
             return "run: pawl flow create SLUG   (pawl flow list shows those that exist)";
         case ErrorCode::flow_mismatch:

@@ -62,6 +62,7 @@ std::string to_json(const QueueInfo& queue) {
     return dump(Object{
         {"id", queue.id.value()},
         {"name", queue.name},
+        {"kind", std::string(to_string(queue.kind))},
         {"paused", queue.paused},
         {"keep_archive", queue.keep_archive},
         {"lease_ms", or_null(queue.lease)},

@@ -1,9 +1,7 @@
 // pawl settle: what a shell script says when it is done with a message.
-#include <array>
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
-#include <span>
 
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -22,16 +20,17 @@ struct SettleArguments {
     std::string error = "failed";
 };
 
-using Leases = std::span<const Lease>;
 using SettleOperation =
-    std::function<std::vector<Outcome>(const Queue&, Leases, const SettleArguments&)>;
+    std::function<Outcome(const Queue&, const Message&, const SettleArguments&)>;
 
 ExitCode settle(
     const Context& context, const SettleArguments& arguments, const SettleOperation& apply
 ) {
     const Queue queue = context.connect().queue(arguments.queue);
-    const std::array leases{Lease{arguments.id, arguments.delivery}};
-    const bool done = apply(queue, leases, arguments).at(0) == Outcome::done;
+    Message message;
+    message.id = arguments.id;
+    message.delivery = arguments.delivery;
+    const bool done = apply(queue, message, arguments) == Outcome::done;
     const auto json = json_object(
         {{"queue", arguments.queue},
          {"id", arguments.id.value()},
@@ -88,22 +87,22 @@ void add_settle_commands(const Command& root) {
         "archive",
         "It is done",
         arguments,
-        [](const Queue& queue, Leases leases, Arguments) { return queue.archive(leases); }
+        [](const Queue& queue, const Message& message, Arguments) { return queue.archive(message); }
     );
     add_settle(
         group,
         "remove",
         "Delete it without a trace",
         arguments,
-        [](const Queue& queue, Leases leases, Arguments) { return queue.remove(leases); }
+        [](const Queue& queue, const Message& message, Arguments) { return queue.remove(message); }
     );
     add_settle(
         group,
         "release",
         "Give it back",
         arguments,
-        [](const Queue& queue, Leases leases, Arguments a) {
-            return queue.release(leases, a.delay);
+        [](const Queue& queue, const Message& message, Arguments a) {
+            return queue.release(message, a.delay);
         }
     ).option("--delay", arguments->delay, "Not before that long from now");
     add_settle(
@@ -111,8 +110,8 @@ void add_settle_commands(const Command& root) {
         "fail",
         "Record a failure and give it back; a dead letter at the queue's maximum",
         arguments,
-        [](const Queue& queue, Leases leases, Arguments a) {
-            return queue.fail(leases, a.error, a.delay);
+        [](const Queue& queue, const Message& message, Arguments a) {
+            return queue.fail(message, a.error, a.delay);
         }
     )
         .option("--delay", arguments->delay, "Not before that long from now")
@@ -122,7 +121,9 @@ void add_settle_commands(const Command& root) {
         "extend",
         "Keep it longer",
         arguments,
-        [](const Queue& queue, Leases leases, Arguments a) { return queue.extend(leases, a.lease); }
+        [](const Queue& queue, const Message& message, Arguments a) {
+            return queue.extend(message, a.lease);
+        }
     ).required_option("--lease", arguments->lease, "How long from now");
 }
 

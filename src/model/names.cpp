@@ -20,6 +20,12 @@ void throw_unknown_word(std::string_view what, std::string_view word) {
 
 namespace pawl {
 
+std::string_view to_string(Outcome outcome) {
+    return model::name_of(model::outcomes, outcome);
+}
+std::string_view to_string(QueueKind kind) {
+    return model::name_of(model::queue_kinds, kind);
+}
 std::string_view to_string(MessageState state) {
     return model::name_of(model::message_states, state);
 }

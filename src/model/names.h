@@ -7,6 +7,7 @@
 #include <pawl/flow.h>
 #include <pawl/message.h>
 #include <pawl/outbox.h>
+#include <pawl/queue.h>
 #include <pawl/retention.h>
 #include <pawl/run.h>
 #include <pawl/schedule.h>
@@ -50,6 +51,19 @@ Enum stored_value(const NameTable<Enum, N>& table, std::string_view word, std::s
     if (const auto value = value_of(table, word)) return *value;
     throw_unknown_word(what, word);
 }
+
+inline constexpr NameTable<Outcome, 4> outcomes{{
+    {Outcome::done, "done"},
+    {Outcome::lease_lost, "lease_lost"},
+    {Outcome::workflow_queue, "workflow_queue"},
+    {Outcome::other_queue, "other_queue"},
+}};
+
+inline constexpr NameTable<QueueKind, 3> queue_kinds{{
+    {QueueKind::plain, "plain"},
+    {QueueKind::workflow, "workflow"},
+    {QueueKind::flow, "flow"},
+}};
 
 inline constexpr NameTable<MessageState, 3> message_states{{
     {MessageState::ready, "ready"},

@@ -16,8 +16,9 @@ using store::WriteStatus;
 
 namespace {
 
-// Writes of one kind go to one function, but for those that name more: a task, or a run to be made.
-enum class Form { plain, of_task, with_call };
+// Writes of one kind go to one function, but for those that name more: a task, a run to be made, or
+// the queue that the message must be in.
+enum class Form { plain, of_task, with_call, by_hand };
 
 struct SettleCall {
     WriteKind kind;
@@ -28,14 +29,19 @@ struct SettleCall {
 constexpr std::array settle_calls{
     SettleCall{WriteKind::checkpoint, &sql::record_steps},
     SettleCall{WriteKind::archive, &sql::archive},
+    SettleCall{WriteKind::archive, &sql::settle, Form::by_hand},
     SettleCall{WriteKind::remove, &sql::remove},
+    SettleCall{WriteKind::remove, &sql::settle, Form::by_hand},
     SettleCall{WriteKind::release, &sql::release},
+    SettleCall{WriteKind::release, &sql::settle, Form::by_hand},
     SettleCall{WriteKind::release, &sql::release_tasks, Form::of_task},
     SettleCall{WriteKind::hand_back, &sql::hand_back},
     SettleCall{WriteKind::hand_back, &sql::hand_back_tasks, Form::of_task},
     SettleCall{WriteKind::fail, &sql::fail},
+    SettleCall{WriteKind::fail, &sql::settle, Form::by_hand},
     SettleCall{WriteKind::bury, &sql::bury},
     SettleCall{WriteKind::extend, &sql::extend},
+    SettleCall{WriteKind::extend, &sql::settle, Form::by_hand},
     SettleCall{WriteKind::extend, &sql::extend_tasks, Form::of_task},
     SettleCall{WriteKind::suspend, &sql::suspend_runs},
     SettleCall{WriteKind::suspend, &sql::call_runs, Form::with_call},
@@ -46,13 +52,14 @@ constexpr std::array settle_calls{
 };
 
 Form form_of(const Write& write) {
+    if (write.queue) return Form::by_hand;
     const bool gives_back = write.kind == WriteKind::release || write.kind == WriteKind::hand_back;
     if (write.task && (gives_back || write.kind == WriteKind::extend)) return Form::of_task;
     if (write.kind == WriteKind::suspend && write.call) return Form::with_call;
     return Form::plain;
 }
 
-constexpr std::size_t forms = 3;
+constexpr std::size_t forms = 4;
 constexpr std::size_t kinds = static_cast<std::size_t>(WriteKind::delegate_task) + 1;
 
 std::size_t slot(WriteKind kind, Form form) {
@@ -81,6 +88,52 @@ Params message_params(
     return params;
 }
 
+std::string_view action_of(WriteKind kind) {
+    switch (kind) {
+        case WriteKind::archive:
+            return "archive";
+        case WriteKind::remove:
+            return "delete";
+        case WriteKind::release:
+            return "release";
+        case WriteKind::hand_back:
+            return "hand_back";
+        case WriteKind::fail:
+            return "fail";
+        case WriteKind::bury:
+            return "bury";
+        case WriteKind::extend:
+            return "extend";
+        case WriteKind::checkpoint:
+        case WriteKind::suspend:
+        case WriteKind::finish:
+        case WriteKind::complete_task:
+        case WriteKind::fail_task:
+        case WriteKind::delegate_task:
+            break;
+    }
+    return "";  // never settled by hand
+}
+
+Params by_hand_params(
+    WriteKind kind, std::span<const Write> writes, const Places& places, Attempt attempt
+) {
+    std::vector<std::int64_t> messages;
+    std::vector<int> deliveries;
+    std::vector<std::int64_t> delays_ms;
+    std::vector<std::string_view> reasons;
+    for (const std::size_t place : places) {
+        messages.push_back(writes[place].lease.message.value());
+        deliveries.push_back(writes[place].lease.delivery);
+        delays_ms.push_back(writes[place].delay.count());
+        reasons.push_back(writes[place].reason);
+    }
+    Params params;
+    params.text(*writes[places.front()].queue).text(action_of(kind));
+    params.int8_array(messages).int4_array(deliveries).int8_array(delays_ms).text_array(reasons);
+    return std::move(params.boolean(attempt == Attempt::repeated));
+}
+
 Params params_of(
     const SettleCall& call,
     std::span<const Write> writes,
@@ -88,6 +141,7 @@ Params params_of(
     Attempt attempt,
     Wake wake
 ) {
+    if (call.form == Form::by_hand) return by_hand_params(call.kind, writes, places, attempt);
     switch (call.kind) {
         case WriteKind::checkpoint:
             return checkpoint_params(writes, places, attempt);
@@ -166,6 +220,12 @@ WriteStatus to_status(std::string_view outcome) {
     return outcome == "busy" ? WriteStatus::busy : WriteStatus::lease_lost;
 }
 
+WriteOutcome to_outcome(std::string_view outcome, const Write& write) {
+    if (outcome == "workflow_queue") return store::refused_workflow_message(write);
+    if (outcome == "other_queue") return store::refused_other_queue(write);
+    return {to_status(outcome), {}};
+}
+
 void add_queues(const Rows& answer, int column, Ends& ends) {
     for (const auto queue : answer.int8_array(0, column)) ends.queues.emplace_back(queue);
 }
@@ -218,7 +278,8 @@ void settle(
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const auto words = answers[i].text_array(0, 0);
         for (std::size_t item = 0; item < words.size(); ++item)
-            outcomes[parts[i].places[item]].status = to_status(words[item]);
+            outcomes[parts[i].places[item]] =
+                to_outcome(words[item], writes[parts[i].places[item]]);
         read_ends(*parts[i].call, answers[i], ends);
     }
 }

@@ -215,7 +215,7 @@ void PostgresStore::commit_range(
                 error.code() == ErrorCode::pooler_detected)
                 throw error;  // no item's fault
             if (writes.size() == 1) {
-                outcomes[0] = {WriteStatus::rejected, error.what()};
+                outcomes[0] = {WriteStatus::rejected, error.what(), error.code()};
                 return;
             }
             break;

@@ -1,5 +1,6 @@
 #include "generated/postgres_sql.h"
 #include "model/counts.h"
+#include "model/names.h"
 #include "postgres/postgres_store.h"
 #include "postgres/queue_rows.h"
 
@@ -20,6 +21,7 @@ std::vector<QueueInfo> read_queues(const Rows& rows) {
         queue.max_attempts = rows.int4(i, 6);
         queue.dead_letter_queue = rows.text(i, 7);
         queue.created_at = rows.time(i, 8);
+        queue.kind = model::stored_value(model::queue_kinds, rows.text(i, 9), "queue kind");
         queues.push_back(std::move(queue));
     }
     return queues;

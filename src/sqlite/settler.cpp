@@ -3,16 +3,39 @@
 #include <fmt/format.h>
 
 #include "generated/sqlite_sql.h"
+#include "sqlite/sqlite_store.h"
 
 namespace pawl::sqlite {
 
 using store::Attempt;
 using store::Write;
 using store::WriteKind;
+using store::WriteOutcome;
 using store::WriteStatus;
 
-WriteStatus Settler::settle(const Write& write, Attempt attempt) {
-    return apply(write) == Held::yes ? WriteStatus::done : explain(write, attempt);
+namespace {
+
+// What a run or a task could not continue after: refused for their messages.
+bool takes_away(WriteKind kind) {
+    return kind == WriteKind::archive || kind == WriteKind::remove || kind == WriteKind::fail ||
+           kind == WriteKind::bury;
+}
+
+}  // namespace
+
+WriteOutcome Settler::settle(const Write& write, Attempt attempt) {
+    if (write.queue && is_elsewhere(write)) return store::refused_other_queue(write);
+    if (apply(write) == Held::yes) return {};
+    if (takes_away(write.kind) && session_.query(sql::carries_run, write.lease.message).next())
+        return store::refused_workflow_message(write);
+    return {explain(write, attempt), {}};
+}
+
+// A leased message does not change its queue.
+bool Settler::is_elsewhere(const Write& write) {
+    if (!named_queue_) named_queue_ = require_queue(session_, *write.queue);
+    Rows rows = session_.query(sql::leased_from, write.lease.message, write.lease.delivery);
+    return rows.next() && rows.id<QueueId>(0) != *named_queue_;
 }
 
 Held Settler::apply(const Write& write) {
@@ -21,7 +44,7 @@ Held Settler::apply(const Write& write) {
             return archive(write);
         case WriteKind::remove:
             return session_.execute(
-                       sql::remove_message, write.lease.message, write.lease.delivery
+                       sql::remove_plain_message, write.lease.message, write.lease.delivery
                    ) > 0
                        ? Held::yes
                        : Held::no;
@@ -59,7 +82,7 @@ Held Settler::archive(const Write& write) {
         keeps_archive_ = true;
     }
     const auto kept = session_.execute(sql::keep_message, message, delivery, now_);
-    const auto gone = session_.execute(sql::remove_message, message, delivery);
+    const auto gone = session_.execute(sql::remove_plain_message, message, delivery);
     if (gone == 0) return Held::no;
     keeps_archive_ = kept > 0;
     return Held::yes;
@@ -119,7 +142,7 @@ Held Settler::fail(const Write& write) {
 
 Held Settler::bury_held(const Write& write) {
     {
-        Rows rows = session_.query(sql::is_held, write.lease.message, write.lease.delivery);
+        Rows rows = session_.query(sql::is_held_plain, write.lease.message, write.lease.delivery);
         if (!rows.next()) return Held::no;
     }
     bury(write.lease.message, write.reason);

@@ -1,6 +1,7 @@
 // Settles messages inside a write transaction: sql/postgres/functions/04_settle.sql, one by one.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "sqlite/run_settler.h"
@@ -20,7 +21,7 @@ public:
     Settler(const Settler&) = delete;
     Settler& operator=(const Settler&) = delete;
 
-    [[nodiscard]] store::WriteStatus settle(const store::Write& write, store::Attempt attempt);
+    [[nodiscard]] store::WriteOutcome settle(const store::Write& write, store::Attempt attempt);
     // A dead letter, whoever holds the message: to the dead letter queue, or to the archive.
     void bury(MessageId message, const std::string& reason);
 
@@ -28,6 +29,7 @@ public:
     std::string bury_poison(MessageId message, int strikes);
 
 private:
+    [[nodiscard]] bool is_elsewhere(const store::Write& write);
     Held apply(const store::Write& write);
     Held archive(const store::Write& write);
     Held release(const store::Write& write);
@@ -45,7 +47,8 @@ private:
     Wakeups& wakeups_;
     RunSettler runs_;
     TaskSettler tasks_;
-    bool keeps_archive_ = true;  // a guess about the next message's queue
+    std::optional<QueueId> named_queue_;  // of writes by hand, once it was looked up
+    bool keeps_archive_ = true;           // a guess about the next message's queue
 };
 
 }  // namespace pawl::sqlite

@@ -3,6 +3,7 @@
 #include "generated/sqlite_sql.h"
 #include "model/check.h"
 #include "model/counts.h"
+#include "model/names.h"
 #include "sqlite/message_counts.h"
 #include "sqlite/sqlite_store.h"
 
@@ -46,6 +47,7 @@ std::vector<QueueInfo> list_queues(Session& session, std::optional<std::string_v
         queue.max_attempts = rows.number(6);
         queue.dead_letter_queue = rows.text(7);
         queue.created_at = rows.time(8);
+        queue.kind = model::stored_value(model::queue_kinds, rows.text(9), "queue kind");
     }
     return queues;
 }

@@ -54,7 +54,7 @@ void SqliteStore::commit_range(
         change([&](WriteScope& scope) {
             Settler settler(scope);
             for (std::size_t i = range.begin; i < range.end; ++i) {
-                outcomes[i].status = settler.settle(writes[i], attempt);
+                outcomes[i] = settler.settle(writes[i], attempt);
                 if (outcomes[i].status == WriteStatus::lease_lost && was_done(writes, i, outcomes))
                     outcomes[i].status = WriteStatus::done;
             }
@@ -63,7 +63,7 @@ void SqliteStore::commit_range(
     } catch (const Error& error) {
         if (!concerns_one_statement(error)) throw;
         if (range.end - range.begin == 1) {
-            outcomes[range.begin] = {WriteStatus::rejected, error.what()};
+            outcomes[range.begin] = {WriteStatus::rejected, error.what(), error.code()};
             return;
         }
         const std::size_t middle = range.begin + (range.end - range.begin) / 2;

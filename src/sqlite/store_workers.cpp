@@ -71,7 +71,7 @@ store::HeartbeatResult SqliteStore::heartbeat(
             WriteScope scope(session, now, flow_plans_);
             Settler settler(scope);
             for (const store::Write& extension : extensions) {
-                beat.outcomes.push_back({settler.settle(extension, store::Attempt::first), {}});
+                beat.outcomes.push_back(settler.settle(extension, store::Attempt::first));
             }
             return beat;
         });

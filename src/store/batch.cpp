@@ -1,5 +1,7 @@
 #include "store/batch.h"
 
+#include <fmt/format.h>
+
 namespace pawl::store {
 
 namespace {
@@ -17,6 +19,28 @@ std::size_t bytes_of(const Write& write) {
     if (write.call) bytes += write.call->input.text.size();
     if (write.publish) bytes += write.publish->event.payload.text.size();
     return bytes;
+}
+
+WriteOutcome refused_workflow_message(const Write& write) {
+    return {
+        WriteStatus::rejected,
+        fmt::format(
+            "message {} carries a run or a task of a workflow: its holder can extend or release "
+            "it, and only a report or cancel() ends it",
+            write.lease.message.value()
+        ),
+        ErrorCode::workflow_queue};
+}
+
+WriteOutcome refused_other_queue(const Write& write) {
+    return {
+        WriteStatus::rejected,
+        fmt::format(
+            "message {} is not in queue '{}': name the queue it was dequeued from",
+            write.lease.message.value(),
+            *write.queue
+        ),
+        ErrorCode::message_not_found};
 }
 
 }  // namespace pawl::store

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <pawl/error.h>
 #include <pawl/flow.h>
 #include <pawl/message.h>
 #include <pawl/outbox.h>
@@ -97,6 +98,8 @@ struct Claim {
 inline constexpr std::int64_t claim_step_bytes = 4 << 20;
 
 enum class WriteKind {
+    // Of plain messages. A run's or a task's message is only released, handed back or extended;
+    // what would take it away is rejected (workflow_queue).
     archive,    // done: to the archive, or gone where the queue keeps none
     remove,     // gone without a trace
     release,    // given back on purpose: strikes 0, visible after `delay`
@@ -145,6 +148,8 @@ struct Write {
     Lease lease;
     Duration delay{0};
     std::string reason;
+    // Of a message settled by hand: the queue it must be in. The same for all of a batch.
+    std::shared_ptr<const std::string> queue;
 
     // Of runs.
     RunStatus status = RunStatus::running;  // suspend: RUNNING or PAUSED; finish: SUCCESS or ERROR
@@ -156,7 +161,8 @@ struct Write {
     std::string event;               // kind of an event to record with it, or ""
     std::string event_data;          // JSON text
     // suspend: the run to be made, whose end gives `step` its result (ctx.call). It is made once,
-    // whatever is repeated: its idempotency key is set. delegate_task: the same for the task.
+    // whatever is repeated: a step that already waits for a run keeps waiting for that one.
+    // delegate_task: the same for the task.
     std::shared_ptr<const NewRun> call;
 
     // checkpoint of ctx.publish: goes into the outbox with the step's record.
@@ -188,13 +194,18 @@ enum class WriteStatus {
     lease_lost,
     cancelled,  // the lease is lost because the run was cancelled or deleted
     busy,       // somebody has the row locked just now: put it into the next batch
-    rejected,   // this item alone made the database refuse the batch; `error` says why
+    rejected,   // refused for what this item says; `error` and `code` say why
 };
 
 struct WriteOutcome {
     WriteStatus status = WriteStatus::done;
     std::string error;
+    ErrorCode code = ErrorCode::database_error;  // of a rejected write
 };
+
+// The refusals that both stores word alike.
+[[nodiscard]] WriteOutcome refused_workflow_message(const Write& write);
+[[nodiscard]] WriteOutcome refused_other_queue(const Write& write);
 
 // `repeated`: an earlier commit of the same batch lost its answer, so what this delivery has
 // already written counts as done.

@@ -41,9 +41,9 @@ bool Retry::pause() {
     return true;
 }
 
-std::vector<Outcome> settle(Backend& backend, std::span<const Write> writes) {
+std::vector<WriteOutcome> settle(Backend& backend, std::span<const Write> writes) {
     Retry retry(backend);
-    std::vector<Outcome> outcomes(writes.size());
+    std::vector<WriteOutcome> outcomes(writes.size());
     std::vector<Write> pending(writes.begin(), writes.end());
     std::vector<std::size_t> places(writes.size());
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
@@ -60,21 +60,12 @@ std::vector<Outcome> settle(Backend& backend, std::span<const Write> writes) {
         std::vector<Write> busy;
         std::vector<std::size_t> busy_places;
         for (std::size_t i = 0; i < results.size(); ++i) {
-            switch (results[i].status) {
-                case WriteStatus::done:
-                    outcomes[places[i]] = Outcome::done;
-                    break;
-                case WriteStatus::lease_lost:
-                case WriteStatus::cancelled:
-                    outcomes[places[i]] = Outcome::lease_lost;
-                    break;
-                case WriteStatus::rejected:
-                    throw Error(ErrorCode::database_error, results[i].error);
-                case WriteStatus::busy:
-                    busy.push_back(std::move(pending[i]));
-                    busy_places.push_back(places[i]);
-                    break;
+            if (results[i].status != WriteStatus::busy) {
+                outcomes[places[i]] = std::move(results[i]);
+                continue;
             }
+            busy.push_back(std::move(pending[i]));
+            busy_places.push_back(places[i]);
         }
         if (!busy.empty() && !retry.wait("messages are locked by another transaction")) {
             throw Error(

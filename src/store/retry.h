@@ -44,7 +44,7 @@ auto retrying(Backend& backend, Call call) {
 }
 
 // Commits what a user settles by hand: waits out rows that are busy, and repeats safely in doubt.
-// Throws where the database refuses an item.
-[[nodiscard]] std::vector<Outcome> settle(Backend& backend, std::span<const Write> writes);
+// No outcome is `busy`.
+[[nodiscard]] std::vector<WriteOutcome> settle(Backend& backend, std::span<const Write> writes);
 
 }  // namespace pawl::store

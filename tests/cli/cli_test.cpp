@@ -34,6 +34,26 @@ TEST_F(CliTest, a_message_makes_the_round_trip) {
     EXPECT_EQ(pawl_json({"queue", "stats", "mail"})["ready"], 1);
 }
 
+TEST_F(CliTest, the_messages_of_runs_and_of_other_queues_are_left_alone) {
+    install();
+    ASSERT_EQ(pawl({"workflow", "create", "job"}).code, 0);
+    ASSERT_EQ(pawl({"trigger", "job", "1"}).code, 0);
+    ASSERT_EQ(pawl({"queue", "create", "other"}).code, 0);
+    const Cli cli(url());
+    EXPECT_EQ(cli.failure({"dequeue", "job"}), "workflow_queue");
+    EXPECT_EQ(cli.failure({"settle", "archive", "job", "1", "0"}), "workflow_queue");
+    EXPECT_EQ(cli.failure({"settle", "remove", "job", "1", "0"}), "workflow_queue");
+    EXPECT_EQ(cli.failure({"settle", "fail", "job", "1", "0"}), "workflow_queue");
+    EXPECT_EQ(pawl_json({"message", "get", "job", "1"})["state"], "ready");
+    const json id = pawl_json({"enqueue", "mail", "1"})["ids"][0];
+    (void)pawl_json({"dequeue", "mail"});
+    const Finished wrong = pawl({"settle", "archive", "other", id.dump(), "1"});
+    EXPECT_EQ(wrong.code, 1);
+    EXPECT_TRUE(contains(wrong.err, "is not in queue 'other'"));
+    EXPECT_EQ(cli.failure({"settle", "archive", "nope", id.dump(), "1"}), "queue_not_found");
+    EXPECT_EQ(pawl_json({"settle", "archive", "mail", id.dump(), "1"})["outcome"], "done");
+}
+
 TEST_F(CliTest, an_empty_dequeue_is_no_failure) {
     install();
     EXPECT_EQ(pawl_json({"dequeue", "mail"}), json::array());

@@ -28,7 +28,7 @@ inline void PrintTo(MessageState state, std::ostream* out) {
     *out << to_string(state);
 }
 inline void PrintTo(Outcome outcome, std::ostream* out) {
-    *out << (outcome == Outcome::done ? "done" : "lease_lost");
+    *out << to_string(outcome);
 }
 
 }  // namespace pawl

@@ -89,6 +89,22 @@ begin
         queue_name, coalesce(create_queue.keep_archive, true), create_queue.lease_ms,
         coalesce(create_queue.max_strikes, 5), coalesce(create_queue.max_attempts, 25), forward_to,
         {schema}.clock()
+-- Refuses the queues of code-first workflows: a plain dequeue has no way to end a run.
+create or replace function {schema}.dequeuable(queue_name text) returns bigint
+language plpgsql stable
+as $$
+declare
+    id bigint := {schema}.queue_id(queue_name);
+begin
+    if exists (select from {schema}.workflows w where w.workflow_id = id and not w.is_flow) then
+        raise exception 'queue ''%'' carries the runs of a workflow: a worker with a handler takes them', queue_name
+            using errcode = 'PW009', hint = 'in SQL: claim_runs()';
+    end if;
+    return id;
+end
+$$;
+comment on function {schema}.dequeuable is 'Internal: the id of a queue that does not carry the runs of a workflow.';
+
     )
     on conflict (name) do update set
         keep_archive = coalesce(create_queue.keep_archive, q.keep_archive),

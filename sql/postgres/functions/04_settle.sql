@@ -6,6 +6,8 @@
 --   cancelled   the same, because the message was a run's that was cancelled or deleted
 --   busy        somebody has the row locked at the moment: ask again
 --   invalid     what was given can never be recorded, a time out of bounds for example: nothing was changed
+--   workflow_queue   of archive, delete, fail and bury: the message carries a run or a task, which end by their own
+--               functions; their holders may extend, release and hand them back
 --
 -- `repeated` is for a caller whose earlier commit lost its answer: what this delivery may have written
 -- then counts as done.
@@ -42,6 +44,35 @@ as $$
 $$;
 comment on function {schema}.lock_leases is 'Internal: locks the messages of these leases.';
 
+-- Skips messages that carry a run or a task; the check is part of the locking scan.
+create or replace function {schema}.lock_plain_leases(
+    message_ids bigint[], deliveries integer[],
+    out tids tid[], out ids bigint[], out held_deliveries integer[]
+)
+language sql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+    select array_agg(held.tid), array_agg(held.message_id), array_agg(held.delivery)
+    from (
+        select r.tid, r.message_id, l.delivery
+        from (
+            select u.message_id, u.delivery
+            from unnest(message_ids, deliveries) as u (message_id, delivery)
+            order by u.message_id
+        ) l
+        cross join lateral (
+            select m.ctid as tid, m.message_id from {schema}.messages m
+            where m.message_id = l.message_id and m.delivery = l.delivery
+              and m.state || '' = 'leased'
+              and not exists (select from {schema}.workflows w where w.workflow_id = m.queue_id offset 0)
+            for update skip locked
+        ) r
+    ) held
+$$;
+comment on function {schema}.lock_plain_leases is
+    'Internal: locks the messages of these leases, but for those of runs and tasks.';
+
 -- Why some leases could not be locked: only called when that happened. A message of which nothing is
 -- left was deleted; in doubt, by us. A run remembers the delivery that ended it.
 create or replace function {schema}.settle_outcomes(
@@ -73,6 +104,34 @@ as $$
 $$;
 comment on function {schema}.settle_outcomes is 'Internal: the outcome of each lease, once some could not be locked.';
 
+-- settle_outcomes() after lock_plain_leases().
+create or replace function {schema}.plain_outcomes(
+    message_ids bigint[], deliveries integer[], settled bigint[], settled_deliveries integer[],
+    repeated boolean
+) returns text[]
+language sql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+    select array_agg(
+        case
+            when o.outcome = 'done' then o.outcome
+            when exists (
+                select from {schema}.messages m join {schema}.workflows w on w.workflow_id = m.queue_id
+                where m.message_id = o.message_id offset 0
+            ) or exists (
+                select from {schema}.runs r where r.run_id = o.message_id offset 0
+            ) then 'workflow_queue'
+            else o.outcome
+        end order by o.place
+    )
+    from unnest(
+        message_ids,
+        {schema}.settle_outcomes(message_ids, deliveries, settled, settled_deliveries, repeated)
+    ) with ordinality as o (message_id, outcome, place)
+$$;
+comment on function {schema}.plain_outcomes is
+    'Internal: the outcome of each lease that is not a run''s or a task''s, once some could not be locked.';
+
 create or replace function {schema}.archive(
     message_ids bigint[], deliveries integer[], repeated boolean default false
 ) returns text[]
@@ -84,7 +143,7 @@ declare
     now_at timestamptz := {schema}.clock();
     held   record;
 begin
-    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    select * into held from {schema}.lock_plain_leases(message_ids, deliveries);
     with gone as (
         delete from {schema}.messages m where m.ctid = any(held.tids) returning m.*
     )
@@ -98,7 +157,7 @@ begin
     if cardinality(held.ids) = cardinality(message_ids) then
         return array_fill('done'::text, array[cardinality(message_ids)]);
     end if;
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
+    return {schema}.plain_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
 comment on function {schema}.archive is
@@ -114,12 +173,12 @@ as $$
 declare
     held record;
 begin
-    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    select * into held from {schema}.lock_plain_leases(message_ids, deliveries);
     delete from {schema}.messages m where m.ctid = any(held.tids);
     if cardinality(held.ids) = cardinality(message_ids) then
         return array_fill('done'::text, array[cardinality(message_ids)]);
     end if;
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
+    return {schema}.plain_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
 comment on function {schema}.delete is 'Deletes messages without a trace. One outcome each.';
@@ -289,7 +348,7 @@ declare
     held record;
     free bigint[];
 begin
-    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    select * into held from {schema}.lock_plain_leases(message_ids, deliveries);
     free := {schema}.free_to_bury(held.ids);
     if cardinality(free) < cardinality(held.ids) then
         select array_agg(h.id) as ids, array_agg(h.delivery) as held_deliveries into held
@@ -298,7 +357,7 @@ begin
     perform {schema}.bury_locked(array_agg(l.message_id), array_agg(l.reason))
     from unnest(message_ids, reasons) as l (message_id, reason)
     where l.message_id = any(held.ids);
-    return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
+    return {schema}.plain_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
 comment on function {schema}.bury is 'Makes dead letters at once, with a reason. One outcome each.';
@@ -320,7 +379,7 @@ begin
     if invalid is not null then
         deliveries := {schema}.valid_deliveries(deliveries, invalid);
     end if;
-    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    select * into held from {schema}.lock_plain_leases(message_ids, deliveries);
     update {schema}.messages m
     set attempts = m.attempts + 1, last_error = l.error, strikes = 0,
         state = 'waiting', visible_at = now_at + {schema}.ms(l.delay_ms), worker_id = null
@@ -335,8 +394,67 @@ begin
         perform {schema}.bury_locked(exhausted.ids, exhausted.reasons);
     end if;
     return {schema}.mark_invalid(
-        {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated), invalid);
+        {schema}.plain_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated), invalid);
 end
 $$;
 comment on function {schema}.fail is
     'Records failures: back after the delay, or a dead letter at the queue''s max_attempts.';
+
+-- The functions above for a caller that names the queue, like the C++ library: a message that is leased from another
+-- queue is not changed. A leased message never changes its queue, so the check holds.
+create or replace function {schema}.settle(
+    queue_name text, action text, message_ids bigint[], deliveries integer[], delays_ms bigint[] default null,
+    reasons text[] default null, repeated boolean default false
+) returns text[]
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    id        bigint := {schema}.queue_id(queue_name);
+    elsewhere boolean[];
+    rest      record;
+    outcomes  text[];
+begin
+    perform {schema}.check_word(
+        'action', coalesce(action, ''),
+        array['archive', 'delete', 'release', 'hand_back', 'fail', 'bury', 'extend']);
+    elsewhere := array(
+        select exists (
+            select from {schema}.messages m
+            where m.message_id = l.message_id and m.delivery = l.delivery and m.state || '' = 'leased'
+              and m.queue_id + 0 <> id
+            offset 0
+        )
+        from unnest(message_ids, deliveries) with ordinality as l (message_id, delivery, place)
+        order by l.place
+    );
+    if true = any(elsewhere) then
+        select coalesce(array_agg(l.message_id order by l.place), '{}') as ids,
+               coalesce(array_agg(l.delivery order by l.place), '{}') as deliveries,
+               array_agg(l.delay_ms order by l.place) as delays_ms, array_agg(l.reason order by l.place) as reasons
+        into rest
+        from unnest(message_ids, deliveries, delays_ms, reasons, elsewhere) with ordinality
+            as l (message_id, delivery, delay_ms, reason, elsewhere, place)
+        where not l.elsewhere;
+        outcomes := {schema}.settle(
+            queue_name, action, rest.ids, rest.deliveries, rest.delays_ms, rest.reasons, repeated);
+        return array(
+            select case when l.elsewhere then 'other_queue' else
+                        outcomes[count(*) filter (where not l.elsewhere) over (order by l.place)] end
+            from unnest(elsewhere) with ordinality as l (elsewhere, place)
+            order by l.place
+        );
+    end if;
+    return case action
+        when 'archive' then {schema}.archive(message_ids, deliveries, repeated)
+        when 'delete' then {schema}.delete(message_ids, deliveries, repeated)
+        when 'release' then {schema}.release(message_ids, deliveries, delays_ms, repeated)
+        when 'hand_back' then {schema}.hand_back(message_ids, deliveries, repeated)
+        when 'fail' then {schema}.fail(message_ids, deliveries, reasons, delays_ms, repeated)
+        when 'bury' then {schema}.bury(message_ids, deliveries, reasons, repeated)
+        else {schema}.extend(message_ids, deliveries, delays_ms) end;
+end
+$$;
+comment on function {schema}.settle is
+    'archive, delete, release, hand_back, fail, bury or extend of messages of one queue. One outcome each.';

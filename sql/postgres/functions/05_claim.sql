@@ -421,7 +421,7 @@ language sql
 as $$
     select c.message_id, c.delivery, c.priority, c.strikes, c.attempts, c.enqueued_at, c.visible_at,
            c.payload
-    from {schema}.claim(array[{schema}.queue_id(queue_name)], qty, lease_ms) c
+    from {schema}.claim(array[{schema}.dequeuable(queue_name)], qty, lease_ms) c
     where c.message_id is not null
     order by c.priority desc, c.message_id
 $$;

@@ -21,7 +21,7 @@ as $$
             'list_schedules', 'list_retention', 'backlog', 'find_runs', 'enqueue_batch_jsonb', 'start_flows_jsonb',
             'queue_stats', 'workflow_stats', 'run_counts', 'worker_counts', 'list_held') then 'producer'
         when p.proname in (
-            'dequeue', 'claim', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
+            'dequeue', 'claim', 'settle', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
             'claim_runs', 'record_step', 'record_steps', 'add_step_events', 'finish_run', 'finish_runs',
             'retry_runs', 'pause', 'suspend_runs', 'register_worker', 'heartbeat', 'beat_worker', 'list_leases', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
             'poll_for_tasks', 'poll_for_step_tasks', 'read_with_poll', 'start_tasks', 'claim_tasks', 'complete_task', 'complete_tasks',
