@@ -26,6 +26,7 @@ begin
     from (
         select m.ctid as tid, m.worker_id, m.message_id, m.delivery from {schema}.messages m
         where m.message_id = any(run_ids) and m.state || '' = 'leased'
+          and m.run_id is null  -- a task's message is no run
         order by m.message_id for update skip locked
     ) m;
     complete := held_ids = run_ids and held_deliveries = deliveries;
@@ -38,22 +39,30 @@ begin
     left join lateral (
         select m.ctid as tid, m.worker_id from {schema}.messages m
         where m.message_id = l.run_id and m.delivery = l.delivery and m.state || '' = 'leased'
+          and m.run_id is null
         for update skip locked
     ) m on true;
 end
 $$;
 
--- As settle_outcomes: why some could not be locked.
+-- As settle_outcomes: why some could not be locked. A task's message is held, but by no holder of a run.
 create or replace function {schema}.run_outcomes(
     run_ids bigint[], deliveries integer[], tids tid[], repeated boolean
 ) returns text[]
 language sql
 as $$
-    select {schema}.settle_outcomes(
-        run_ids, deliveries, array_agg(l.run_id) filter (where l.tid is not null),
-        array_agg(l.delivery) filter (where l.tid is not null), repeated
+    select array_agg(
+        case when o.outcome = 'busy' and exists (
+                 select from {schema}.messages m where m.message_id = o.run_id and m.run_id is not null offset 0
+             ) then 'lease_lost' else o.outcome end order by o.place
     )
-    from unnest(run_ids, deliveries, tids) as l (run_id, delivery, tid)
+    from unnest(
+        run_ids,
+        (select {schema}.settle_outcomes(
+             run_ids, deliveries, array_agg(l.run_id) filter (where l.tid is not null),
+             array_agg(l.delivery) filter (where l.tid is not null), repeated)
+         from unnest(run_ids, deliveries, tids) as l (run_id, delivery, tid))
+    ) with ordinality as o (run_id, outcome, place)
 $$;
 
 -- Checkpoints. A step that has its result keeps it; RUNNING only marks one that has none. Nearly always
@@ -216,6 +225,7 @@ begin
     from (
         select m.worker_id from {schema}.messages m
         where m.message_id = run_id and m.delivery = record_step.delivery and m.state || '' = 'leased'
+          and m.run_id is null
         for update skip locked
     ) m
     on conflict do nothing;
@@ -233,7 +243,8 @@ comment on function {schema}.record_step(
     'Records one step of a run in hand: SUCCESS, ERROR, or RUNNING for one that takes long. Returns the outcome.';
 
 -- Lets runs wait: a retry, a pause, a sleep. Visible at `untils`, or after `delays_ms`; a pause not longer
--- than the run may take. What waits at a step that has its result (see resume) does not wait.
+-- than the run may take. What waits at a step that has its result (see resume) does not wait. A run stays RUNNING or
+-- becomes PAUSED, its step PENDING or PAUSED; any other status gets the outcome `invalid`.
 create or replace function {schema}.suspend_runs(
     run_ids           bigint[],
     deliveries        integer[],

@@ -129,6 +129,7 @@ begin
         using (
             select m.ctid as tid from {schema}.messages m
             where m.message_id = run_id and m.delivery = finish_run.delivery and m.state || '' = 'leased'
+              and m.run_id is null  -- a task's message is no run
               and not exists (select from {schema}.calls)
             for update skip locked
         ) h
