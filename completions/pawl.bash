@@ -16,6 +16,7 @@ _pawl() {
         ' install' | \
             ' verify' | \
             ' restored' | \
+            ' doctor' | \
             ' queue' | \
             ' queue create' | \
             ' queue list' | \
@@ -151,10 +152,11 @@ _pawl() {
     --after | --age | --aggregate | --at | --audit | --backoff-base | --backoff-cap | --base-delay | --batch | --before | --ca-file | --catch-up | --catch-up-limit | --concurrency | --count | --cron | --dead-letter-queue | --dead-letter-workflow | --delay | --delivery | --dep | --end | --error | --file | --forbidden | --header | --jitter | --key | --lease | --limit | --max | --max-attempts | --max-strikes | --older-than | --overlap | --parent | --priority | --publish | --qty | --reason | --required | --run | --run-timeout | --share | --since | --source | --start | --start-delay | --state | --status | --subject | --tag | --time-zone | --timeout | --to | --traceparent | --type | --until | --url | --vt | --wait | --when-exhausted | --when-unmet | --window | --workflow) return ;;
     esac
     case $path in
-    '') words='install verify restored queue enqueue dequeue settle message archive workflow flow trigger run schedule outbox retention prune worker tenants info stats demo completion --version --help --url --json' ;;
+    '') words='install verify restored doctor queue enqueue dequeue settle message archive workflow flow trigger run schedule outbox retention prune worker tenants info stats demo completion --version --help --url --json' ;;
     ' install') words='--help --url --json' ;;
     ' verify') words='--help --url --json' ;;
     ' restored') words='--help --url --json' ;;
+    ' doctor') words='--help --repair --url --json' ;;
     ' queue') words='create list delete purge pause resume stats --help --url --json' ;;
     ' queue create') words='--help --archive --no-archive --lease --max-strikes --max-attempts --dead-letter-queue --url --json' ;;
     ' queue list') words='--help --url --json' ;;

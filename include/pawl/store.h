@@ -55,11 +55,24 @@ struct ConnectOptions {
     Duration prune_interval = std::chrono::minutes(10);
 };
 
-/// What verify() found. No problems: the schema is what this version of the library defines.
+/// Work that no worker can claim, because its message is gone: a live run of a workflow, or an open
+/// task of a flow's run. pawl itself never loses a message.
+struct LostWork {
+    RunId run;
+    std::string workflow;
+    std::string step;    ///< of a flow's task; empty: the run itself
+    int task_index = 0;  ///< of a flow's task
+};
+/// "run 16 of workflow 'order'", "task 0 of step 'price' in run 17 of flow 'shop'"
+[[nodiscard]] std::string to_string(const LostWork& lost);
+
+/// What verify() found. If both lists are empty, the schema is what this version of the
+/// library defines, and no work is lost.
 struct SchemaReport {
-    int version = 0;                    ///< of the database; 0: not installed
-    std::vector<std::string> problems;  ///< "index messages_ready is missing", ...
-    [[nodiscard]] bool ok() const { return problems.empty(); }
+    int version = 0;                       ///< of the database; 0: not installed
+    std::vector<std::string> problems;     ///< "index messages_ready is missing", ...
+    std::vector<LostWork> lost_work = {};  ///< store.repair() restores it
+    [[nodiscard]] bool ok() const { return problems.empty() && lost_work.empty(); }
 };
 
 /// What install() did.
@@ -102,12 +115,19 @@ public:
     /// are logged as warnings too. Idempotent; safe from several processes at once and while
     /// workers run. Throws schema_too_new if the database was written by a newer pawl.
     InstallReport install() const;
-    /// Compares the schema with what this version of the library defines. Changes nothing.
+    /// Compares the schema with what this version of the library defines, and searches the first
+    /// 10,000 live runs for lost work; find_lost_work() searches all of them. Changes nothing.
     [[nodiscard]] SchemaReport verify() const;
     /// To be called after a restore of a backup, before workers start: see docs/restore.md. Moves
     /// all ids ahead and raises the delivery of every live message, so that nothing that a worker
     /// took before the restore can be reported. Returns the number of live messages.
     std::int64_t restored() const;
+    /// Live runs, and open tasks of flows, that have no message. Reads live runs in small pages,
+    /// never the history.
+    [[nodiscard]] std::vector<LostWork> find_lost_work() const;
+    /// Restores the messages of lost work, ready immediately, and returns that work. Recorded steps
+    /// stay. Safe while workers run; earlier holders of such a run stay fenced.
+    std::vector<LostWork> repair() const;
 
     /// The tenants that are installed and that we may read, by name. This store need not be one.
     [[nodiscard]] std::vector<Tenant> tenants() const;

@@ -158,6 +158,13 @@ select {schema}.cancel(@run_id::bigint, @reason::text)
 -- name: wake(run_id)
 select {schema}.wake(@run_id::bigint)
 
+-- name: find_lost_runs(after_workflow, after_run, max_rows)
+select looked, last_workflow, last_run, run_ids, workflows, step_slugs, task_indexes
+from {schema}.find_lost_runs(@after_workflow::bigint, @after_run::bigint, @max_rows::integer)
+
+-- name: repair_runs()
+select run_id, workflow, step_slug, task_index from {schema}.repair_runs()
+
 -- name: retry(run_id)
 select {schema}.retry(@run_id::bigint)
 

@@ -26,10 +26,6 @@ InstallReport Store::install() const {
     return report;
 }
 
-SchemaReport Store::verify() const {
-    return retrying(*backend_, [&] { return backend_->verify(); });
-}
-
 std::int64_t Store::restored() const {
     return retrying(*backend_, [&] { return backend_->restored(); });
 }

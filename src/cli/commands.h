@@ -6,6 +6,7 @@
 namespace pawl::cli {
 
 void add_install_commands(const Command& root);  // install, verify
+void add_doctor_command(const Command& root);
 void add_queue_commands(const Command& root);
 void add_enqueue_command(const Command& root);
 void add_dequeue_command(const Command& root);

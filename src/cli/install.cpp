@@ -35,10 +35,17 @@ ExitCode install(const Context& context) {
 ExitCode verify(const Context& context) {
     const SchemaReport found = context.connect().verify();
     const auto summary = json_object({{"ok", found.ok()}, {"schema_version", found.version}});
+    auto problems = found.problems;
+    for (const LostWork& lost : found.lost_work)
+        problems.push_back(to_string(lost) + " has no message");
     auto text = found.ok() ? fmt::format("all is well, schema version {}", found.version)
-                           : fmt::format("{}", fmt::join(found.problems, "\n"));
-    context.answer(with_field(summary, "problems", to_json(found.problems)), text);
+                           : fmt::format("{}", fmt::join(problems, "\n"));
+    context.answer(with_field(summary, "problems", to_json(problems)), text);
     if (found.ok()) return ExitCode::ok;
+    if (found.problems.empty()) {
+        context.remark("to restore what was lost, run: pawl doctor --repair");
+        return ExitCode::failure;
+    }
     context.remark(
         found.version == 0 ? "nothing is installed here; run: pawl install"
                            : "run: pawl install   (it restores what can be restored)"

@@ -46,6 +46,7 @@ void build(CLI::App& app, const Command& root, Context& context) {
         .environment("--url", "PAWL_URL")
         .flag("--json", context.format, Format::json, "Answer in JSON");
     add_install_commands(root);
+    add_doctor_command(root);
     add_queue_commands(root);
     add_enqueue_command(root);
     add_dequeue_command(root);

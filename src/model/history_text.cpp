@@ -62,6 +62,7 @@ std::string of_manual_action(const HistoryEntry& entry) {
     if (kind == "deleted") return "deleted" + by(entry) + after_colon(member(entry, "reason"));
     if (kind == "resumed") return subject(entry) + " resumed" + by(entry);
     if (kind == "woken") return "woken" + by(entry);
+    if (kind == "repaired") return "its lost message was restored" + by(entry);
     if (kind == "retried") return "retried" + by(entry) + ": run " + member(entry, "run_id");
     if (kind == "forked") {
         return fmt::format(

@@ -100,6 +100,8 @@ public:
     RunId retry(RunId run) override;
     RunId fork(RunId run, const std::string& from_step) override;
     void delete_run(RunId run, const std::string& reason) override;
+    store::LostPage find_lost_work(const store::LostPosition& after, int max_runs) override;
+    std::vector<LostWork> repair() override;
 
     std::vector<store::StoredSchedule> schedules(const std::optional<std::string>& only) override;
     bool save_schedule(const store::StoredSchedule& schedule) override;

@@ -100,6 +100,8 @@ public:
     RunId retry(RunId run) override;
     RunId fork(RunId run, const std::string& from_step) override;
     void delete_run(RunId run, const std::string& reason) override;
+    store::LostPage find_lost_work(const store::LostPosition& after, int max_runs) override;
+    std::vector<LostWork> repair() override;
 
     std::vector<store::StoredSchedule> schedules(const std::optional<std::string>& only) override;
     bool save_schedule(const store::StoredSchedule& schedule) override;
@@ -232,6 +234,9 @@ private:
 
 // Throws queue_not_found.
 [[nodiscard]] QueueId require_queue(Session& session, const std::string& name);
+// Whether a live run, or an open task of it, has no message.
+struct RunState;
+[[nodiscard]] bool is_lost(Session& session, const RunState& run);
 // Throws workflow_has_runs.
 void refuse_live_runs(Session& session, const std::string& name, QueueId workflow);
 // With its queue and all its runs, a flow's too.

@@ -104,7 +104,19 @@ void SqliteStore::wake(RunId run) {
     const QueueId workflow = write([&](Session& session, Timestamp now) {
         const RunState state = require_live_run(session, run);
         const store::Statement& wakes = state.is_flow ? sql::wake_tasks : sql::wake_message;
-        if (session.execute(wakes, run, now) > 0) add_event(session, state, "woken", "{}", now);
+        if (session.execute(wakes, run, now) > 0) {
+            add_event(session, state, "woken", "{}", now);
+        } else if (is_lost(session, state)) {
+            throw Error(
+                ErrorCode::message_not_found,
+                fmt::format(
+                    "run {} is {} but has no message: restore it with repair() (pawl doctor "
+                    "--repair)",
+                    run.value(),
+                    to_string(state.status)
+                )
+            );
+        }
         return state.workflow;
     });
     hub_.notify(workflow);

@@ -131,6 +131,17 @@ struct PruneGrant {
     Duration wait{0};  // until it may be asked for again
 };
 
+// The result of searching a page of live runs for lost work.
+struct LostPosition {
+    QueueId workflow;
+    RunId run;
+};
+struct LostPage {
+    int looked = 0;  // live runs; fewer than asked for: that was all
+    std::vector<LostWork> lost;
+    LostPosition last;
+};
+
 class Backend {
 public:
     Backend(ConnectOptions options, base::Log log)
@@ -265,6 +276,11 @@ public:
     virtual RunId retry(RunId run) = 0;
     virtual RunId fork(RunId run, const std::string& from_step) = 0;
     virtual void delete_run(RunId run, const std::string& reason) = 0;
+
+    // Live runs, and open tasks of flows, without a message: of the next `max_runs` live runs.
+    virtual LostPage find_lost_work(const LostPosition& after, int max_runs) = 0;
+    // Restores the messages of all lost work, ready immediately; returns that work.
+    virtual std::vector<LostWork> repair() = 0;
 
     // --- schedules ---
     virtual std::vector<StoredSchedule> schedules(const std::optional<std::string>& only) = 0;

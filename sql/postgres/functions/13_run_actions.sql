@@ -149,11 +149,12 @@ declare
     cancelled_error text :=
         format('{"type":"cancelled","message":%s}', to_json(coalesce(cancel_locked.reason, '')));
 begin
-    delete from {schema}.messages m where m.message_id = cancel_locked.run_id;
     update {schema}.runs r
     set status = 'CANCELLED', cancelled = true, error = cancelled_error, delivery = cancel_locked.delivery,
         updated_at = cancel_locked.at, completed_at = cancel_locked.at, paused_at = null
     where r.run_id = cancel_locked.run_id;
+    -- After the update: a concurrent repair may just have restored the message.
+    delete from {schema}.messages m where m.message_id = cancel_locked.run_id;
     perform {schema}.close_runs(array[run_id], at);
     perform {schema}.add_event(run_id, audited, 'cancelled', {schema}.by_whom(cancelled_error), delivery, at);
     perform {schema}.end_calls(array[run_id], at);
@@ -197,6 +198,9 @@ begin
        or {schema}.make_tasks_visible(run_id, run.workflow_id, now_at) then
         perform {schema}.add_event(
             run_id, run.audited, 'woken', {schema}.by_whom('{}'), run.delivery, now_at);
+    elsif {schema}.is_lost(run_id) then
+        raise exception 'run % is % but has no message: restore it with repair() (pawl doctor --repair)',
+            run_id, run.status using errcode = 'PW004';
     end if;
 end
 $$;

@@ -19,7 +19,8 @@ as $$
             'count_runs', 'list_steps', 'list_events', 'run_history', 'lineage', 'start_flow', 'start_flows',
             'get_flow_shape', 'list_tasks', 'publish', 'publish_batch', 'list_outbox', 'outbox_lag_ms',
             'list_schedules', 'list_retention', 'backlog', 'find_runs', 'enqueue_batch_jsonb', 'start_flows_jsonb',
-            'queue_stats', 'workflow_stats', 'run_counts', 'worker_counts', 'list_held') then 'producer'
+            'queue_stats', 'workflow_stats', 'run_counts', 'worker_counts', 'list_held',
+            'find_lost_runs') then 'producer'
         when p.proname in (
             'dequeue', 'claim', 'settle', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
             'claim_runs', 'record_step', 'record_steps', 'add_step_events', 'finish_run', 'finish_runs',

@@ -1,0 +1,62 @@
+// Lost work: finding it and giving it its messages back.
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+#include <limits>
+#include <pawl/store.h>
+
+#include "store/backend.h"
+#include "store/retry.h"
+
+namespace pawl {
+
+using store::retrying;
+
+namespace {
+
+constexpr int page_size = 1000;
+constexpr int pages_of_verify = 10;
+
+std::vector<LostWork> lost_work(store::Backend& backend, int max_pages) {
+    std::vector<LostWork> lost;
+    store::LostPosition after;
+    for (int page = 0; page < max_pages; ++page) {
+        auto found = retrying(backend, [&] { return backend.find_lost_work(after, page_size); });
+        std::ranges::move(found.lost, std::back_inserter(lost));
+        if (found.looked < page_size) break;
+        after = found.last;
+    }
+    return lost;
+}
+
+}  // namespace
+
+std::string to_string(const LostWork& lost) {
+    if (lost.step.empty())
+        return fmt::format("run {} of workflow '{}'", lost.run.value(), lost.workflow);
+    return fmt::format(
+        "task {} of step '{}' in run {} of flow '{}'",
+        lost.task_index,
+        lost.step,
+        lost.run.value(),
+        lost.workflow
+    );
+}
+
+SchemaReport Store::verify() const {
+    SchemaReport report = retrying(*backend_, [&] { return backend_->verify(); });
+    // Behind a schema that is not what it should be, look-ups may fail for that.
+    if (!report.ok()) return report;
+    report.lost_work = lost_work(*backend_, pages_of_verify);
+    return report;
+}
+
+std::vector<LostWork> Store::find_lost_work() const {
+    return lost_work(*backend_, std::numeric_limits<int>::max());
+}
+
+std::vector<LostWork> Store::repair() const {
+    return retrying(*backend_, [&] { return backend_->repair(); });
+}
+
+}  // namespace pawl
