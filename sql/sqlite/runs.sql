@@ -3,7 +3,7 @@
 -- name: find_run(run_id)
 select r.run_id, q.name, r.status, r.priority, r.max_attempts, coalesce(m.delivery, r.delivery),
        m.strikes, m.attempts, coalesce(m.worker_id, r.worker_id), r.parent_run_id, r.origin_run_id,
-       r.forked_at, r.idempotency_key, r.input, r.output, r.error, m.last_error, m.visible_at,
+       r.forked_at, coalesce(r.idempotency_key, r.fire_key), r.input, r.output, r.error, m.last_error, m.visible_at,
        r.created_at, r.updated_at, r.started_at, r.paused_at, r.completed_at, r.deleted_at,
        r.deleted_reason, r.remaining_steps
 from pawl_runs r

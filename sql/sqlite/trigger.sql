@@ -4,6 +4,14 @@
 select run_id from pawl_runs
 where workflow_id = @workflow_id and idempotency_key = @idempotency_key and deleted_at is null;
 
+-- A fire time of a schedule, which has a key of its own.
+-- name: run_of_fire_key(workflow_id, fire_key)
+select run_id from pawl_runs
+where workflow_id = @workflow_id and fire_key = @fire_key and deleted_at is null;
+
+-- name: set_fire_key(run_id, fire_key)
+update pawl_runs set fire_key = @fire_key where run_id = @run_id;
+
 -- name: insert_run(run_id, workflow_id, priority, max_attempts, parent_run_id, idempotency_key, now, input)
 insert into pawl_runs
     (run_id, workflow_id, status, priority, max_attempts, parent_run_id, idempotency_key,

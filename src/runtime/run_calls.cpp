@@ -25,9 +25,7 @@ Json RunContext::call(const std::string& name, const NewRun& run) {
         throw Error(
             ErrorCode::invalid_argument,
             fmt::format(
-                "call '{}': no idempotency key can be given, the call has its own: that of this "
-                "run's step",
-                name
+                "call '{}': no idempotency key can be given, each step calls a run of its own", name
             )
         );
     model::check_new_run(run, backend_.options().max_payload_bytes);
@@ -45,13 +43,11 @@ Json RunContext::call(const std::string& name, const NewRun& run) {
     wait_for_call(std::move(record), run);
 }
 
-// Made once: the key is that of the step, whatever crashes between. A replay that finds the step
-// still waiting comes here again, and the store finds the run that it has.
+// The run is created once: a replay that finds the step still waiting gets here again, and the
+// store keeps the run that the step already waits for.
 void RunContext::wait_for_call(StepRecord record, const NewRun& run) {
     NewRun called = run;
-    const std::int64_t caller = executing_.messages.front().id.value();
-    called.options.parent = RunId(caller);
-    called.options.idempotency_key = fmt::format("call:{}:{}", caller, record.id);
+    called.options.parent = RunId(executing_.messages.front().id.value());
     Write write = suspend_write(RunStatus::paused, until_called);
     write.call = std::make_shared<const NewRun>(std::move(called));
     --record.attempt;

@@ -73,10 +73,6 @@ Write delegation_write(const Executing& executing, const std::string& workflow) 
     NewRun run{workflow, message.payload, {}};
     run.options.parent = task.run;
     run.options.priority = message.priority;
-    // One run per attempt, however often this is repeated.
-    run.options.idempotency_key = fmt::format(
-        "task:{}:{}:{}:{}", task.run.value(), task.step, task.task_index, executing.task->attempts
-    );
     Write write = task_write(WriteKind::delegate_task, executing);
     write.call = std::make_shared<const NewRun>(std::move(run));
     return write;

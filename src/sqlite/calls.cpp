@@ -131,7 +131,10 @@ void cancel_all_called(WriteScope& scope, RunId caller) {
 
 }  // namespace
 
+// A step or task that already waits for a run keeps waiting for that one, so each run is created
+// once without an idempotency key, and no producer can take its place.
 void call(WriteScope& scope, const NewRun& run, const Caller& caller) {
+    if (!runs_called(scope.session, caller.run, Called{caller.step, caller.task}).empty()) return;
     const auto made = insert_runs(scope, std::span(&run, 1)).front();
     scope.session.execute(
         sql::insert_call, made.run, caller.run, std::string_view(caller.step), caller.task

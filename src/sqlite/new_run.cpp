@@ -112,7 +112,6 @@ void insert_dead_letter_run(WriteScope& scope, RunId failed, std::string_view er
         );
     }
     TriggerOptions options;
-    options.idempotency_key = fmt::format("dead_letter:{}", failed.value());
     options.parent = failed;
     // A flow's may fail on the spot, and comes here again: chains of dead letter workflows end.
     if (insert_run(scope, workflow, input, options, BadInput::fails_the_run).created)

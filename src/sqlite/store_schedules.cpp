@@ -106,13 +106,28 @@ std::optional<Firing> find_firing(Session& session, const ScheduleFire& fire) {
         rows.optional_time(3)};
 }
 
+// Fire times have keys of their own, apart from those of users. A schedule that is deleted and
+// created again finds the runs of its earlier fire times.
+RunId make_run(WriteScope& scope, const NewRun& due) {
+    NewRun run = due;
+    const std::string key = run.options.idempotency_key.value();
+    run.options.idempotency_key.reset();
+    {
+        const QueueId workflow = require_workflow(scope.session, run.workflow).id;
+        Rows rows = scope.session.query(sql::run_of_fire_key, workflow, std::string_view(key));
+        if (rows.next()) return rows.id<RunId>(0);
+    }
+    const RunId made = insert_runs(scope, std::span(&run, 1), BadInput::fails_the_run).front().run;
+    scope.session.execute(sql::set_fire_key, made, std::string_view(key));
+    return made;
+}
+
 // As far as the overlap policy allows. The last run is live from its making on, so that with a
 // policy at most one of several is made.
 void make_runs(WriteScope& scope, Firing& firing, const ScheduleFire& fire) {
     for (const ScheduleFire::Run& due : fire.runs) {
         if (firing.overlap == Overlap::allow || !is_live(scope.session, firing.last_run)) {
-            const auto made = insert_runs(scope, std::span(&due.run, 1), BadInput::fails_the_run);
-            firing.last_run = made.front().run;
+            firing.last_run = make_run(scope, due.run);
             firing.last_fire_at = due.fire_at;
             if (firing.waiting_fire_at == due.fire_at) firing.waiting_fire_at.reset();
         } else if (firing.overlap == Overlap::queue_one && !firing.waiting_fire_at) {

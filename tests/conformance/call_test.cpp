@@ -61,7 +61,8 @@ TEST_P(CallTest, a_call_returns_the_output_of_the_other_run) {
     const RunInfo child = child_of(run);
     EXPECT_EQ(child.workflow, "child");
     EXPECT_EQ(child.priority, 3);
-    EXPECT_EQ(child.idempotency_key, "call:" + std::to_string(run.value()) + ":double");
+    EXPECT_EQ(child.parent, run);
+    EXPECT_EQ(child.idempotency_key, std::nullopt);
     EXPECT_EQ(step(run, "double").status, StepStatus::success);
     EXPECT_EQ(step(run, "double").output, Json{"40"});
     EXPECT_EQ(count("calls"), 0);
@@ -329,7 +330,6 @@ TEST_P(CallTest, a_crash_between_does_not_make_another_run) {
     Write write = pause_step(claim_one().lease(), "c", 2, std::chrono::hours(24 * 36'525));
     NewRun called{"child", Json{"4"}, {}};
     called.options.parent = run;
-    called.options.idempotency_key = "call:" + std::to_string(run.value()) + ":c";
     write.call = std::make_shared<const NewRun>(called);
     EXPECT_EQ(commit(write), WriteStatus::done);
     EXPECT_EQ(commit(write, Attempt::repeated), WriteStatus::done);

@@ -56,7 +56,7 @@ TEST_P(FlowDelegateTest, while_its_run_goes_on_the_task_is_running_and_nobody_ge
     drain_with(made);
     EXPECT_EQ(task(run, "a").status, TaskStatus::running);
     EXPECT_EQ(jobs().front().status, RunStatus::paused);
-    EXPECT_EQ(jobs().front().idempotency_key, "task:" + std::to_string(run.value()) + ":a:0:1");
+    EXPECT_EQ(jobs().front().parent, run);
     advance(10h);  // longer than any lease
     EXPECT_TRUE(poll().empty());
     store().resume(jobs().front().id, "ask", Json{"3"});
@@ -221,7 +221,7 @@ TEST_P(FlowDelegateTest, a_delegation_that_is_repeated_makes_one_run) {
     const HeldTask held = claim_task();
     Write write = store::settle_write(WriteKind::delegate_task, held.lease());
     write.task = held.ref();
-    NewRun called{"job", held.message.payload, {.idempotency_key = "task:1:a:0:1"}};
+    NewRun called{"job", held.message.payload, {}};
     called.options.parent = run;
     write.call = std::make_shared<const NewRun>(called);
     EXPECT_EQ(commit(write), WriteStatus::done);

@@ -336,7 +336,8 @@ end
 $$;
 comment on function {schema}.trigger_unasked is 'Internal: creates the runs of schedules and dead letters.';
 
--- A run that failed is handed to its workflow's dead letter workflow, once. Called when runs have failed.
+-- A run that failed is handed to its workflow's dead letter workflow. Called in the transaction in which runs fail, so
+-- once for each.
 create or replace function {schema}.trigger_dead_letters(run_ids bigint[]) returns void
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -357,7 +358,7 @@ begin
         order by w.workflow_id for key share
     );
     perform {schema}.trigger_unasked(
-        array_agg(d.name), array_agg(d.input), null, null, array_agg('dead_letter:' || d.run_id),
+        array_agg(d.name), array_agg(d.input), null, null, null,
         array_agg(d.run_id), null, true)
     from (
         select r.run_id, t.name,

@@ -8,7 +8,7 @@ create or replace view {schema}.run_rows as
 select r.run_id, q.name as workflow, r.status, r.priority, r.max_attempts,
        coalesce(m.delivery, r.delivery) as delivery, coalesce(m.strikes, 0) as strikes,
        coalesce(m.attempts, 0) as attempts, coalesce(m.worker_id, r.worker_id) as worker_id,
-       r.parent_run_id, r.origin_run_id, r.forked_at, r.idempotency_key,
+       r.parent_run_id, r.origin_run_id, r.forked_at, coalesce(r.idempotency_key, r.fire_key) as idempotency_key,
        array(select t.tag from {schema}.run_tags t where t.run_id = r.run_id order by t.tag) as tags,
        r.input, r.output, r.error, m.last_error, m.visible_at, r.created_at, r.updated_at, r.started_at,
        r.paused_at, r.completed_at, r.deleted_at, r.deleted_reason, r.remaining_steps

@@ -1,20 +1,37 @@
 -- How a run comes to be waited for: by a step of a code-first run, or by a task. See 19_calls.sql.
 
--- Makes the runs that are called; null where the caller's lease does not hold. Each is made once: they have
--- idempotency keys. queues: where somebody is to be woken.
+drop function if exists {schema}.trigger_called(  -- it has new parameters
+    tid[], boolean, text[], text[], integer[], bigint[], timestamptz[], text[], integer[], bigint[], integer[], text[],
+    boolean);
+
+-- Creates the called runs; null if the caller's lease does not hold. A step or task that already waits for a run
+-- (table `calls`) keeps waiting for that one, so each run is created once without an idempotency key, and no producer can
+-- take its place. queues: those to wake up.
 create or replace function {schema}.trigger_called(
-    tids tid[], complete boolean, workflows text[], inputs text[], priorities integer[], delays_ms bigint[],
-    ats timestamptz[], idempotency_keys text[], max_attempts integer[], parent_run_ids bigint[],
-    tag_places integer[], tags text[], wake boolean,
+    tids tid[], complete boolean, callers bigint[], steps text[], tasks integer[], workflows text[], inputs text[],
+    priorities integer[], delays_ms bigint[], ats timestamptz[], idempotency_keys text[], max_attempts integer[],
+    parent_run_ids bigint[], tag_places integer[], tags text[], wake boolean,
     out children bigint[], out queues bigint[]
 )
 language plpgsql
 as $$
 #variable_conflict use_variable
 declare
+    known   bigint[];   -- the runs that are waited for already
+    done    boolean[];  -- the step got its result meanwhile: nothing to wait for
     created boolean[];
     made    record;
 begin
+    select array_agg((select c.run_id from {schema}.calls c
+                      where c.caller_run_id = u.caller and c.caller_step = u.step
+                        and c.caller_task is not distinct from u.task) order by u.place),
+           array_agg(exists (select from {schema}.steps s
+                             where s.run_id = u.caller and s.step_id = u.step
+                               and s.status in ('SUCCESS', 'ERROR', 'SKIPPED')
+                             offset 0) order by u.place)
+    into known, done
+    from unnest(callers, steps, tasks) with ordinality as u (caller, step, task, place);
+    complete := complete and coalesce(num_nonnulls(variadic known), 0) = 0 and (true = any(done)) is not true;
     if complete then
         select t.run_ids, t.created, t.workflow_ids into children, created, queues
         from {schema}.trigger_batch(
@@ -23,9 +40,9 @@ begin
     end if;
     for i in 1..coalesce(cardinality(tids), 0) loop
         if not complete then
-            children[i] := null;
+            children[i] := case when tids[i] is not null then known[i] end;
         end if;
-        continue when tids[i] is null or created[i];
+        continue when tids[i] is null or created[i] or known[i] is not null or done[i];
         loop
             -- One that has ended is not pruned before its end was told; one that lives does not end before it
             -- can see that it is called.
@@ -138,7 +155,7 @@ begin
     select * into held from {schema}.lock_runs(run_ids, deliveries);
     select * into made
     from {schema}.trigger_called(
-        held.tids, held.complete, workflows, child_inputs, priorities, delays_ms, ats, idempotency_keys,
+        held.tids, held.complete, run_ids, step_ids, null, workflows, child_inputs, priorities, delays_ms, ats, idempotency_keys,
         max_attempts, parent_run_ids, tag_places, tags, wake);
     queues := made.queues;
     perform {schema}.add_calls(made.children, run_ids, step_ids);
@@ -204,7 +221,7 @@ begin
     select * into held from {schema}.lock_task_leases(message_ids, deliveries, run_ids);
     select * into made
     from {schema}.trigger_called(
-        held.tids, held.complete, workflows, inputs, priorities, delays_ms, ats, idempotency_keys,
+        held.tids, held.complete, run_ids, step_slugs, task_indexes, workflows, inputs, priorities, delays_ms, ats, idempotency_keys,
         max_attempts, parent_run_ids, tag_places, tags, wake);
     queues := made.queues;
     perform {schema}.add_calls(made.children, run_ids, step_slugs, task_indexes);

@@ -181,20 +181,50 @@ $$;
 comment on function {schema}.due_schedules is
     'Schedules that have to be fired now, and when the next one will be.';
 
--- Runs of a schedule that is locked; returns them in the order of their fire times.
-create or replace function {schema}.trigger_schedule(
-    s {schema}.schedules, workflow text, ats timestamptz[], idempotency_keys text[], wake boolean
-) returns bigint[]
-language sql
+-- The same text as in src/model/schedule.cpp.
+create or replace function {schema}.fire_key(schedule text, at timestamptz) returns text
+language sql stable
 as $$
-    select {schema}.trigger_unasked(
-        array_fill(workflow, array[cardinality(ats)]), array_fill(s.input, array[cardinality(ats)]),
-        array_fill(s.priority, array[cardinality(ats)]), ats, idempotency_keys, null, 'schedule:' || s.name, wake)
+    select format('schedule:%s:%s%sZ', schedule, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'),
+                  case when at <> date_trunc('second', at) then to_char(at at time zone 'UTC', '.US') end)
 $$;
-comment on function {schema}.trigger_schedule is 'Internal: makes the runs of a schedules fire times.';
+comment on function {schema}.fire_key is 'Internal: the key of a schedule''s fire time.';
+
+drop function if exists {schema}.trigger_schedule(  -- it has another parameter
+    {schema}.schedules, text, timestamptz[], text[], boolean);
+
+-- Runs of a schedule that is locked; returns them in the order of their fire times.
+-- Fire times have keys of their own, apart from those of users. A schedule that is deleted and created again finds the
+-- runs of its earlier fire times. The caller has locked the schedule, and names are unique: no race on the key.
+create or replace function {schema}.trigger_schedule(
+    s {schema}.schedules, workflow text, fire_ats timestamptz[], ats timestamptz[], wake boolean
+) returns bigint[]
+language plpgsql
+as $$
+declare
+    key  text;
+    run  bigint;
+    made bigint[] := '{}';
+begin
+    for i in 1 .. cardinality(fire_ats) loop
+        key := {schema}.fire_key(s.name, fire_ats[i]);
+        select r.run_id into run from {schema}.runs r
+        where r.workflow_id = s.workflow_id and r.fire_key = key and r.deleted_at is null;
+        if not found then
+            run := ({schema}.trigger_unasked(
+                array[workflow], array[s.input], array[s.priority], ats[i:i], null, null, 'schedule:' || s.name, wake))[1];
+            update {schema}.runs r set fire_key = key where r.run_id = run;
+        end if;
+        made := made || run;
+    end loop;
+    return made;
+end
+$$;
+comment on function {schema}.trigger_schedule is 'Internal: makes the runs of a schedule''s fire times.';
 
 -- Makes the runs of these fire times, as far as the overlap policy allows, and moves the schedule on.
--- Not fired: another scheduler has it in its hands or was faster, it was changed, or a time has not come.
+-- Not fired: another scheduler has it in its hands or was faster, it was changed, or a time has not come. idempotency_keys
+-- is ignored: see fire_key().
 create or replace function {schema}.fire_schedule(
     schedule_id      bigint,
     version          bigint,
@@ -239,7 +269,7 @@ begin
     fired := true;
     if s.overlap = 'allow' then
         if cardinality(fire_ats) > 0 then
-            made := {schema}.trigger_schedule(s, workflow, ats, idempotency_keys, wake);
+            made := {schema}.trigger_schedule(s, workflow, fire_ats, ats, wake);
             s.last_run_id := made[cardinality(made)];
             s.last_fire_at := fire_ats[cardinality(fire_ats)];
             s.waiting_fire_at := null;
@@ -250,7 +280,7 @@ begin
             if not exists (
                 select from {schema}.runs r where r.run_id = s.last_run_id and r.completed_at is null
             ) then
-                made := {schema}.trigger_schedule(s, workflow, ats[i:i], idempotency_keys[i:i], wake);
+                made := {schema}.trigger_schedule(s, workflow, fire_ats[i:i], ats[i:i], wake);
                 s.last_run_id := made[1];
                 s.last_fire_at := fire_ats[i];
                 if s.waiting_fire_at = fire_ats[i] then

@@ -69,3 +69,12 @@ create index workers_heard on {schema}.workers (heartbeat_at, worker_id);
 alter table {schema}.retention add column inherited boolean not null default false;
 insert into {schema}.retention (kind, keep_ms) values ('workers', 7 * 86400000::bigint)
 on conflict ((coalesce(queue_id, 0)), kind) do nothing;
+-- Fire times of schedules have keys of their own: none of a user can take the place of one.
+alter table {schema}.runs add column fire_key text;
+update {schema}.runs r set fire_key = r.idempotency_key, idempotency_key = null
+where r.idempotency_key like 'schedule:%Z' and exists (
+    select from {schema}.run_tags t
+    where t.run_id = r.run_id and t.tag like 'schedule:%' and starts_with(r.idempotency_key, t.tag || ':')
+);
+create unique index runs_fire_key on {schema}.runs (workflow_id, fire_key)
+    where fire_key is not null and deleted_at is null;

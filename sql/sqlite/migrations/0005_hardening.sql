@@ -48,3 +48,13 @@ create index pawl_workers_heard on pawl_workers (heartbeat_at, worker_id);
 
 alter table pawl_retention add column inherited integer not null default 0 check (inherited in (0, 1));
 insert or ignore into pawl_retention (kind, keep_ms) values ('workers', 7 * 86400000);
+-- Fire times of schedules have keys of their own: none of a user can take the place of one.
+alter table pawl_runs add column fire_key text;
+update pawl_runs set fire_key = idempotency_key, idempotency_key = null
+where idempotency_key like 'schedule:%Z' and exists (
+    select 1 from pawl_run_tags t
+    where t.run_id = pawl_runs.run_id and t.tag like 'schedule:%'
+      and substr(pawl_runs.idempotency_key, 1, length(t.tag) + 1) = t.tag || ':'
+);
+create unique index pawl_runs_fire_key on pawl_runs (workflow_id, fire_key)
+    where fire_key is not null and deleted_at is null;
