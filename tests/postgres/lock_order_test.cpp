@@ -70,9 +70,6 @@ protected:
     [[nodiscard]] std::unique_ptr<Database> hold(const std::string& message) const {
         return begin("select from messages where message_id = " + message + " for update");
     }
-    [[nodiscard]] long lock_key(const std::string& workflow) const {
-        return sql().number("select queue_lock_key(queue_id('" + workflow + "'))");
-    }
 };
 INSTANTIATE_TEST_SUITE_P(, LockOrderTest, ::testing::Values(BackendKind::postgres), backend_name);
 
@@ -320,7 +317,7 @@ TEST_P(LockOrderTest, a_run_is_copied_or_its_flow_deleted) {
         make_flow("flow");
         const std::string run = start("flow");
         sql().run("select cancel(" + run + ")");
-        const auto other = begin(fmt::format("select pg_advisory_xact_lock({})", lock_key("flow")));
+        const auto other = begin("select lock_queue(queue_id('flow'))");
         auto copied = waits("select " + fmt::format(fmt::runtime(copy), run));
         other->run("select delete_workflow('flow'); commit");
         EXPECT_TRUE(contains(copied.get(), "run " + run + " does not exist"));

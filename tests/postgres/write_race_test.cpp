@@ -79,7 +79,7 @@ TEST_P(WriteRaceTest, a_run_that_was_locked_while_its_child_would_be_made_does_n
     const auto heartbeat = session();
     heartbeat->run("begin; select extend(array[" + locked + "], array[1], array[30000])");
     const auto holder = session();
-    holder->run("begin; select pg_advisory_xact_lock(queue_lock_key(queue_id('child')))");
+    holder->run("begin; select lock_queue(queue_id('child'))");
     const auto outcomes = wait_for(call({locked, other}, {"a", "b"}), [&] {
         heartbeat->run("commit");
         holder->run("commit");

@@ -1,11 +1,50 @@
 -- Queues: definition and administration. Errors use the class PW of SQLSTATEs (docs/errors.md).
 
--- Enqueuers hold it shared, delete_queue exclusively: no message is left without its queue, and no
--- row of `queues` is written by enqueuing.
+-- Producers share a queue until their transaction ends, delete_queue needs it exclusively: no message is left without its
+-- queue. The shared lock is an advisory lock, which writes nothing. Any role of the database can take such a lock, so
+-- producers never wait for it: if it is not free, they lock the queue's row instead, which needs a right. The exclusive
+-- side locks the row first, then waits for the holders of the advisory lock. See docs/decisions.
 create or replace function {schema}.queue_lock_key(queue_id bigint) returns bigint
 language sql stable
 as $$ select hashint8extended(queue_id, '{schema}.messages'::regclass::oid::bigint) $$;
 comment on function {schema}.queue_lock_key is 'Internal: the key of a queue''s advisory lock.';
+
+create or replace function {schema}.share_queues(queue_ids bigint[]) returns void
+language plpgsql
+as $$
+begin
+    queue_ids := array(
+        select u from unnest(queue_ids) u where not pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(u))
+    );
+    if cardinality(queue_ids) > 0 then
+        perform from {schema}.queues q where q.queue_id = any(queue_ids) order by q.queue_id for key share;
+    end if;
+end
+$$;
+comment on function {schema}.share_queues is 'Internal: keeps these queues from being deleted until the transaction ends.';
+
+create or replace function {schema}.try_share_queue(queue_id bigint) returns boolean
+language plpgsql
+as $$
+begin
+    if pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(queue_id)) then
+        return true;
+    end if;
+    perform from {schema}.queues q where q.queue_id = try_share_queue.queue_id for key share skip locked;
+    return found;
+end
+$$;
+comment on function {schema}.try_share_queue is 'Internal: the same without waiting; false if it is being deleted.';
+
+create or replace function {schema}.lock_queue(queue_id bigint) returns void
+language plpgsql
+as $$
+begin
+    perform from {schema}.queues q where q.queue_id = lock_queue.queue_id for update;
+    perform pg_advisory_xact_lock({schema}.queue_lock_key(queue_id));
+end
+$$;
+comment on function {schema}.lock_queue is 'Internal: locks a queue exclusively.';
 
 -- Behind that lock `queues` is read again, for the queue may just have been deleted. In a transaction that keeps
 -- its first snapshot such a look sees nothing new; to lock the row fails there (40001) where it is gone.
@@ -50,6 +89,22 @@ end
 $$;
 comment on function {schema}.refuse_workflow_queue is 'Internal: an error where the queue is a workflow''s.';
 
+-- Refuses the queues of code-first workflows: a plain dequeue has no way to end a run.
+create or replace function {schema}.dequeuable(queue_name text) returns bigint
+language plpgsql stable
+as $$
+declare
+    id bigint := {schema}.queue_id(queue_name);
+begin
+    if exists (select from {schema}.workflows w where w.workflow_id = id and not w.is_flow) then
+        raise exception 'queue ''%'' carries the runs of a workflow: a worker with a handler takes them', queue_name
+            using errcode = 'PW009', hint = 'in SQL: claim_runs()';
+    end if;
+    return id;
+end
+$$;
+comment on function {schema}.dequeuable is 'Internal: the id of a queue that does not carry the runs of a workflow.';
+
 -- Only options that are given are changed; an empty dead_letter_queue goes back to the archive.
 create or replace function {schema}.create_queue(
     queue_name        text,
@@ -89,22 +144,6 @@ begin
         queue_name, coalesce(create_queue.keep_archive, true), create_queue.lease_ms,
         coalesce(create_queue.max_strikes, 5), coalesce(create_queue.max_attempts, 25), forward_to,
         {schema}.clock()
--- Refuses the queues of code-first workflows: a plain dequeue has no way to end a run.
-create or replace function {schema}.dequeuable(queue_name text) returns bigint
-language plpgsql stable
-as $$
-declare
-    id bigint := {schema}.queue_id(queue_name);
-begin
-    if exists (select from {schema}.workflows w where w.workflow_id = id and not w.is_flow) then
-        raise exception 'queue ''%'' carries the runs of a workflow: a worker with a handler takes them', queue_name
-            using errcode = 'PW009', hint = 'in SQL: claim_runs()';
-    end if;
-    return id;
-end
-$$;
-comment on function {schema}.dequeuable is 'Internal: the id of a queue that does not carry the runs of a workflow.';
-
     )
     on conflict (name) do update set
         keep_archive = coalesce(create_queue.keep_archive, q.keep_archive),
@@ -147,7 +186,7 @@ declare
     held record;
 begin
     perform {schema}.refuse_workflow_queue(id);
-    perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
+    perform {schema}.lock_queue(id);
     if force is not true then
         held := {schema}.count_messages(id, {schema}.clock(), {schema}.count_limit(), {schema}.count_limit());
         if held.ready + held.waiting + held.leased + held.dead > 0 then

@@ -27,7 +27,9 @@ begin
     loop
         id := {schema}.queue_id(queue_name);
         perform {schema}.refuse_workflow_queue(id);
-        perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(id));
+        if not pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(id)) then
+            perform {schema}.share_queues(array[id]);
+        end if;
         perform {schema}.recheck_queues(array[id]);
         with added as (
             insert into {schema}.messages

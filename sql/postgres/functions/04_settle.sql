@@ -279,7 +279,7 @@ begin
         from {schema}.messages m join {schema}.queues q using (queue_id)
         where m.message_id = any(free)
           and case when q.dead_letter_queue_id is null or m.run_id is not null then true
-                   else pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(q.dead_letter_queue_id)) end
+                   else {schema}.try_share_queue(q.dead_letter_queue_id) end
     );
 end
 $$;

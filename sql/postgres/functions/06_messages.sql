@@ -144,7 +144,7 @@ declare
     replayed bigint;
 begin
     perform {schema}.refuse_workflow_queue(id);
-    perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(id));
+    perform {schema}.share_queues(array[id]);
     with gone as (
         delete from {schema}.archive a
         where a.queue_id = id

@@ -163,9 +163,9 @@ declare
     id   bigint := ({schema}.workflow_ids(array[workflow]))[1];
     live bigint;
 begin
-    -- The row before the advisory lock: who triggers it as a dead letter workflow locks in that order.
+    -- The workflow before its queue: triggers of a dead letter workflow lock in that order.
     perform from {schema}.workflows w where w.workflow_id = id for update;
-    perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
+    perform {schema}.lock_queue(id);
     select count(*) into live from {schema}.runs r where r.workflow_id = id and r.completed_at is null;
     if live > 0 then
         raise exception 'workflow ''%'' has % live runs: cancel them, or let them end', workflow, live

@@ -13,14 +13,17 @@ as $$
 declare
     size   integer := cardinality(inputs);
     audits boolean;  -- all events are kept
-    locked text;
+    locked boolean;
 begin
-    select q.queue_id, w.audit = 'all', pg_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))
+    select q.queue_id, w.audit = 'all', pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))
     into workflow_id, audits, locked
     from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
     where q.name = workflow and not w.is_flow;
     if workflow_id is null then
         return;
+    end if;
+    if not locked then
+        perform {schema}.share_queues(array[workflow_id]);
     end if;
     if current_setting('transaction_isolation') <> 'read committed' then
         perform {schema}.recheck_queues(array[workflow_id]);
@@ -74,7 +77,7 @@ begin
     -- Looked up again behind the lock: a workflow may just have been deleted.
     loop
         workflow_ids := coalesce({schema}.workflow_ids(names), '{}');
-        perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(u)) from unnest(workflow_ids) u;
+        perform {schema}.share_queues(workflow_ids);
         perform {schema}.recheck_queues(workflow_ids);
         exit when (select count(*) from {schema}.workflows w where w.workflow_id = any(workflow_ids))
             = cardinality(workflow_ids);
@@ -238,16 +241,20 @@ as $$
 declare
     now_at  timestamptz := {schema}.clock();
     audits  boolean;  -- all events are kept
+    locked  boolean;
     nothing text;     -- see trigger_batch()
     made    record;
 begin
     if {schema}.json_proof(input) is not null and priority between -1000000 and 1000000
        and (max_attempts between 1 and 1000000) is not false
        and current_setting('transaction_isolation') = 'read committed' then
-        select q.queue_id, w.audit = 'all', pg_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))
-        into workflow_id, audits, nothing
+        select q.queue_id, w.audit = 'all', pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))
+        into workflow_id, audits, locked
         from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
         where q.name = workflow and not w.is_flow;
+        if not locked then
+            perform {schema}.share_queues(array[workflow_id]);
+        end if;
         -- Looks at the workflow behind its lock: it may just have been deleted.
         with made as (
             insert into {schema}.runs as r

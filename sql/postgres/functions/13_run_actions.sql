@@ -214,7 +214,7 @@ create or replace function {schema}.lock_origin(
 )
 language sql
 as $$
-    select pg_advisory_xact_lock_shared({schema}.queue_lock_key(r.workflow_id))
+    select {schema}.share_queues(array[r.workflow_id])
     from {schema}.runs r where r.run_id = lock_origin.run_id;
     select l.* from {schema}.lock_run(lock_origin.run_id) l;
 $$;

@@ -250,13 +250,13 @@ begin
             return;
         end if;
         exit when turn = 2;
-        -- The row before the advisory lock, as in delete_workflow.
+        -- The workflow before its queue, as in delete_workflow.
         perform from {schema}.workflows w where w.workflow_id = flow for key share;
         if not found then
             raise exception 'flow ''%'' does not exist: create it first', flow_slug using errcode = 'PW016';
         end if;
         -- Starts hold it shared: a run has all of the steps that its flow had at one moment.
-        perform pg_advisory_xact_lock({schema}.queue_lock_key(flow));
+        perform {schema}.lock_queue(flow);
     end loop;
 
     select array_agg(f.step_index), min(u.dep) filter (where f.step_index is null)
@@ -334,7 +334,7 @@ begin
     end if;
     -- In the order of delete_workflow.
     perform from {schema}.workflows w where w.workflow_id = id for update;
-    perform pg_advisory_xact_lock({schema}.queue_lock_key(id));
+    perform {schema}.lock_queue(id);
     if force then  -- those that were started meanwhile
         perform {schema}.cancel_live_runs(id, 'its flow was deleted');
     end if;

@@ -1,6 +1,6 @@
 -- Schedules. When they fire is computed by the library (src/model/cron.h): here fire times are only
 -- kept, and turned into runs. Who fires or changes a schedule names the version it has read.
--- Lock order: the workflow (its row, or its queue's advisory lock), then the schedule; as when a
+-- Lock order: the workflow (its row, or its queue: share_queues()), then the schedule; as when a
 -- workflow is deleted with its schedules.
 
 create or replace function {schema}.list_schedules(only_schedule text default null) returns table (
@@ -259,7 +259,7 @@ begin
     if not found then
         return;
     end if;
-    perform pg_advisory_xact_lock_shared({schema}.queue_lock_key(fired_workflow_id));
+    perform {schema}.share_queues(array[fired_workflow_id]);
     select f.* into s from {schema}.schedules f
     where f.schedule_id = fire_schedule.schedule_id and f.version = fire_schedule.version and not f.paused
     for update skip locked;

@@ -87,7 +87,7 @@ begin
     gone := array(
         select r.run_id from {schema}.runs r
         where r.run_id = any(run_ids)
-          and pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(r.workflow_id))
+          and {schema}.try_share_queue(r.workflow_id)
         for update skip locked
     );
     delete from {schema}.steps s where s.run_id = any(gone);

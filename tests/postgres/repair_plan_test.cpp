@@ -1,0 +1,46 @@
+// The search for lost work reads live runs, never the history.
+#include <nlohmann/json.hpp>
+
+#include "support/workflow_test.h"
+
+namespace pawl::test {
+namespace {
+
+class RepairPlanTest : public WorkflowTest {
+protected:
+    [[nodiscard]] long blocks_read() const {
+        const auto plan = nlohmann::json::parse(database()->value(
+            "explain (analyze, buffers, format json) select * from " + place().schema() +
+            ".find_lost_runs(max_rows => 100)"
+        ));
+        const auto& read = plan[0]["Plan"];
+        return read["Shared Hit Blocks"].get<long>() + read["Shared Read Blocks"].get<long>();
+    }
+    void end_all() const {
+        database()->run(
+            "update " + place().table("runs") + " set status = 'SUCCESS', completed_at = now(); " +
+            "delete from " + place().table("messages")
+        );
+        database()->run("vacuum " + place().table("runs"));
+    }
+};
+INSTANTIATE_TEST_SUITE_P(, RepairPlanTest, ::testing::Values(BackendKind::postgres), backend_name);
+
+TEST_P(RepairPlanTest, a_page_costs_the_same_whatever_the_history) {
+    make_workflow();
+    make_workflow("other");
+    (void)trigger_many(150);
+    (void)trigger_many(150, "other");
+    const long before = blocks_read();
+    end_all();
+    for (int i = 0; i < 5; ++i) {
+        (void)trigger_many(2'000, i % 2 == 0 ? "job" : "other");
+        end_all();
+    }
+    (void)trigger_many(150);
+    (void)trigger_many(150, "other");
+    EXPECT_LT(blocks_read(), before * 2) << before;
+}
+
+}  // namespace
+}  // namespace pawl::test
