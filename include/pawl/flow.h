@@ -177,6 +177,22 @@ private:
 /// A task's function as the engine sees it: JSON in, JSON out.
 using TaskHandler = std::function<Json(TaskContext&, const Json&)>;
 
+namespace detail {
+
+// Called while the exception of the codec is handled: says what the task's input looks like.
+[[noreturn]] void refuse_task_input(const TaskContext& context, const Json& input);
+
+template <class Input>
+Input decoded_task_input(const TaskContext& context, const Json& json) {
+    try {
+        return JsonCodec<Input>::decode(json);
+    } catch (...) {
+        refuse_task_input(context, json);
+    }
+}
+
+}  // namespace detail
+
 /// Wraps (TaskContext&), (TaskContext&, In) or (TaskContext&, const In&), returning anything that
 /// converts to JSON, or void. In pawl::Json: the text as it is.
 template <class F>
@@ -190,7 +206,7 @@ TaskHandler make_task_handler(F function) {
         static_assert(Signature::count == 2, "a task's function takes (TaskContext&, input)");
         using Input = std::remove_cvref_t<typename Signature::template Argument<1>>;
         return [function = std::move(function)](TaskContext& context, const Json& json) mutable {
-            const Input input = JsonCodec<Input>::decode(json);
+            const Input input = detail::decoded_task_input<Input>(context, json);
             return detail::encoded_result([&] { return function(context, input); });
         };
     }
@@ -252,11 +268,11 @@ public:
     Flow& create(const Store& store);
     /// A run of it: a Trigger with all its options.
     [[nodiscard]] Trigger start(Json input = {}) const {
-        return WorkflowRef(shape_.slug).trigger(std::move(input));
+        return Trigger(NewRun{shape_.slug, std::move(input), {}, true});
     }
     template <class T>
     [[nodiscard]] Trigger start(const T& input) const {
-        return WorkflowRef(shape_.slug).trigger(input);
+        return start(Json(JsonCodec<T>::encode(input)));
     }
 
     [[nodiscard]] const FlowShape& shape() const { return shape_; }

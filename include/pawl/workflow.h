@@ -111,6 +111,7 @@ struct NewRun {
     std::string workflow;
     Json input = {};
     TriggerOptions options = {};
+    bool flow = false;  ///< Flow::start(): if it does not exist, the error is flow_not_found
 };
 
 class Trigger;

@@ -1,9 +1,48 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <pawl/flow.h>
 
+#include "model/run_error.h"
 #include "runtime/task_execution.h"
 
 namespace pawl {
+
+namespace {
+
+// {"run": ..., "fetch": ...}; "" for what is not the input of a step, but an element of a map's.
+std::string members_of(const nlohmann::json& input) {
+    if (!input.is_object() || !input.contains("run")) return {};
+    std::string text = R"({"run": <the run's input>)";
+    for (const auto& [name, value] : input.items()) {
+        if (name != "run") text += fmt::format(R"(, "{}": <its output>)", name);
+    }
+    return text + "}";
+}
+
+}  // namespace
+
+void detail::refuse_task_input(const TaskContext& context, const Json& input) {
+    const std::string why = model::describe(std::current_exception()).message;
+    const std::string members = members_of(nlohmann::json::parse(input.text, nullptr, false));
+    throw Error(
+        ErrorCode::serialization_error,
+        fmt::format(
+            "the input of step '{}' of flow '{}' does not decode: {}; {}",
+            context.step(),
+            context.flow(),
+            why,
+            members.empty()
+                ? std::string("it is an element of the array that the step maps over: take that "
+                              "element's type, or pawl::Json")
+                : fmt::format(
+                      "it is {}: take a struct with these members (struct Input {{ Params run; "
+                      "}}), "
+                      "or pawl::Json",
+                      members
+                  )
+        )
+    );
+}
 
 RunId TaskContext::run_id() const {
     return execution_.claimed().task.run;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <pawl/store.h>
 #include <pawl/workflow.h>
@@ -40,6 +41,25 @@ std::vector<Run> handles(const Store& store, const std::vector<Triggered>& trigg
     return runs;
 }
 
+// Runs that were made by Flow::start() say that the flow is missing.
+template <class Make>
+auto for_flows(std::span<const NewRun> runs, Make make) {
+    try {
+        return make();
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::workflow_not_found) throw;
+        const std::string& name = runs.front().workflow;
+        const bool one_flow = std::ranges::all_of(runs, [&](const NewRun& run) {
+            return run.flow && run.workflow == name;
+        });
+        if (!one_flow) throw;
+        throw Error(
+            ErrorCode::flow_not_found,
+            fmt::format("flow '{}' does not exist: create it first", name)
+        );
+    }
+}
+
 // A trigger in doubt may only be repeated where every run has a key.
 std::vector<Triggered> trigger(store::Backend& backend, std::span<const NewRun> runs) {
     bool keyed = true;
@@ -60,7 +80,7 @@ std::vector<Run> execute_many(std::span<const NewRun> runs, const Store& store) 
     store::Backend& backend = *store.backend();
     check_runs(runs, backend.options());
     if (runs.empty()) return {};
-    auto made = handles(store, trigger(backend, runs));
+    auto made = handles(store, for_flows(runs, [&] { return trigger(backend, runs); }));
     backend.worker_watch().triggered(runs);
     return made;
 }
@@ -77,7 +97,9 @@ std::vector<Run> execute_many_in(
 ) {
     check_runs(runs, store.backend()->options());
     if (runs.empty()) return {};
-    return handles(store, store.backend()->trigger_in(transaction, runs));
+    return handles(store, for_flows(runs, [&] {
+                       return store.backend()->trigger_in(transaction, runs);
+                   }));
 }
 
 Run Trigger::execute(const Store& store) const {
