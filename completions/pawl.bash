@@ -206,7 +206,7 @@ _pawl() {
     ' run history') words='--help --url --json' ;;
     ' run count') words='--help --workflow --status --since --until --tag --key --deleted --url --json' ;;
     ' run wait') words='--help --timeout --url --json' ;;
-    ' run resume') words='--help --url --json' ;;
+    ' run resume') words='--help --early --url --json' ;;
     ' run cancel') words='--help --reason --url --json' ;;
     ' run wake') words='--help --url --json' ;;
     ' run retry') words='--help --url --json' ;;
@@ -234,10 +234,10 @@ _pawl() {
     ' prune') words='--help --dry-run --share --batch --url --json' ;;
     ' worker') words='list suspend resume interrupt stop held delete purge --help --url --json' ;;
     ' worker list') words='--help --all --url --json' ;;
-    ' worker suspend') words='--help --url --json' ;;
-    ' worker resume') words='--help --url --json' ;;
-    ' worker interrupt') words='--help --url --json' ;;
-    ' worker stop') words='--help --url --json' ;;
+    ' worker suspend') words='--help --wait --timeout --url --json' ;;
+    ' worker resume') words='--help --wait --timeout --url --json' ;;
+    ' worker interrupt') words='--help --wait --timeout --url --json' ;;
+    ' worker stop') words='--help --wait --timeout --url --json' ;;
     ' worker held') words='--help --limit --after --url --json' ;;
     ' worker delete') words='--help --url --json' ;;
     ' worker purge') words='--help --older-than --url --json' ;;

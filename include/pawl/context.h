@@ -44,7 +44,12 @@ public:
     [[nodiscard]] bool skipped() const { return recorded_.has_value(); }
     template <class T = Json>
     [[nodiscard]] T output() const {
-        return JsonCodec<T>::decode(output_json());
+        try {
+            return JsonCodec<T>::decode(output_json());
+        } catch (const std::exception&) {
+            if (!skipped()) throw;
+            undecodable();
+        }
     }
     /// Returns when the result is committed.
     void success(const Json& output = {});
@@ -57,6 +62,7 @@ public:
 
 private:
     [[nodiscard]] const Json& output_json() const;
+    [[noreturn]] void undecodable() const;  // while the exception of the codec is handled
     runtime::RunContext& context_;
     std::string id_;
     std::optional<Json> recorded_;
@@ -90,36 +96,39 @@ public:
             (void)step_json(id, options, Body(run));
         } else {
             auto run = [&body]() -> Json { return JsonCodec<Result>::encode(std::invoke(body)); };
-            return JsonCodec<Result>::decode(step_json(id, options, Body(run)));
+            return decoded<Result>(step_json(id, options, Body(run)), [&] { rejected(id, {}); });
         }
     }
     [[nodiscard]] StepGuard acquire(const std::string& id);
 
-    /// Pauses the run until somebody calls store.resume(run, step, data); returns the data. A
-    /// paused run holds no thread. Replayed every `check_after` (default: the store's
-    /// pause_check_interval; above 0, up to 100 years), in case the function wants to decide
-    /// otherwise.
+    /// Pauses the run until somebody calls store.resume(run, step, data); returns the data. Data
+    /// that does not decode into T is rejected: the run pauses again, with the reason as the step's
+    /// message, and can be resumed again. A paused run holds no thread. Replayed every
+    /// `check_after` (default: the store's pause_check_interval; above 0, up to 100 years), in case
+    /// the function wants to decide otherwise.
     template <class T = Json>
     T pause(
         const std::string& step,
         const std::string& message,
         std::optional<Duration> check_after = std::nullopt
     ) {
-        return JsonCodec<T>::decode(pause_json(step, message, check_after));
+        return decoded<T>(pause_json(step, message, check_after), [&] {
+            rejected(step, {message, check_after});
+        });
     }
     /// Triggers a run of another workflow or flow, once, waits for its end as a paused run (no
     /// thread is held) and returns its output. Recorded as the step `id`. Where that run fails or
     /// is cancelled, StepError, the same on every replay. Cancelling this run cancels that one.
     template <class T = Json>
     T call(const std::string& id, const Trigger& trigger) {
-        return JsonCodec<T>::decode(call_json(id, trigger.run()));
+        return decoded<T>(call_json(id, trigger.run()), [&] { undecodable(id); });
     }
     template <class R>
     R call(const std::string& id, const TriggerOf<R>& trigger) {
         if constexpr (std::is_void_v<R>) {
             (void)call_json(id, trigger.run());
         } else {
-            return JsonCodec<R>::decode(call_json(id, trigger.run()));
+            return decoded<R>(call_json(id, trigger.run()), [&] { undecodable(id); });
         }
     }
 
@@ -174,6 +183,24 @@ public:
     Json call_json(const std::string& id, const NewRun& run);
 
 private:
+    struct Question {
+        std::string message = {};
+        std::optional<Duration> check_after = {};
+    };
+    template <class T, class Refuse>
+    static T decoded(Json json, Refuse refuse) {
+        try {
+            return JsonCodec<T>::decode(std::move(json));
+        } catch (...) {
+            refuse();
+            throw;
+        }
+    }
+    // Both are called while the exception of the codec is handled, and throw. An answer that no
+    // execution has used before is rejected: the run pauses at the step again.
+    [[noreturn]] void rejected(const std::string& step, const Question& question);
+    [[noreturn]] void undecodable(const std::string& step);
+
     runtime::RunContext& context_;
 };
 

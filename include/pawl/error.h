@@ -43,6 +43,7 @@ enum class ErrorCode {
     run_cancelled,   ///< what was waited for will not come
     step_not_found,
     step_finished,     ///< the step has its result already
+    step_not_waiting,  ///< resume of a step at which the run does not wait
     step_failed,       ///< a step of this run has failed for good: a StepError
     execution_failed,  ///< the run that was waited for ended as ERROR
     wait_timeout,      ///< the run has not ended within the time given; it goes on

@@ -154,6 +154,13 @@ private:
     Json error_;
 };
 
+struct ResumeOptions {
+    /// Accepts a resume for a step at which the run does not wait yet: the data is kept and used
+    /// when the run pauses there. Without it such a resume is refused (step_not_waiting), because
+    /// mostly the name of the step is wrong.
+    bool early = false;
+};
+
 /// A handle: cheap to copy, asks the store whenever it is asked.
 class Run {
 public:

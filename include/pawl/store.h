@@ -201,12 +201,19 @@ public:
     /// The run with all it was retried or forked from, and all that was made from these, by id.
     [[nodiscard]] std::vector<RunInfo> lineage(RunId run) const;
 
-    /// Gives a paused step its result and lets the run go on. The first resume wins; one that comes
-    /// before the pause is kept and used by it. Throws run_finished, step_finished.
-    void resume(RunId run, const std::string& step, const Json& data = {}) const;
+    /// Gives the step at which the run waits its result and lets the run continue. The first
+    /// resume wins. Throws run_finished, step_finished; step_not_waiting if the run does not wait
+    /// at the step, unless ResumeOptions::early is set; invalid_argument for a step that sleeps or
+    /// waits for another run. If the run cannot decode the data, the step is paused again and can
+    /// be resumed again (docs/workflows.md).
+    void resume(
+        RunId run, const std::string& step, const Json& data = {}, const ResumeOptions& options = {}
+    ) const;
     template <class T>
-    void resume(RunId run, const std::string& step, const T& data) const {
-        resume(run, step, JsonCodec<T>::encode(data));
+    void resume(
+        RunId run, const std::string& step, const T& data, const ResumeOptions& options = {}
+    ) const {
+        resume(run, step, JsonCodec<T>::encode(data), options);
     }
     /// On return the run is CANCELLED and nothing more of it is recorded; a worker in it is told.
     /// Throws run_finished.
@@ -279,7 +286,8 @@ public:
     // --- workers ---
     [[nodiscard]] std::vector<WorkerInfo> workers() const;
     [[nodiscard]] WorkerInfo worker(WorkerId id) const;
-    /// Moves a worker, of any process; it obeys at its next heartbeat. Throws invalid_transition.
+    /// Moves a worker, of any process. It is notified and obeys immediately, or at its next
+    /// heartbeat if it does not listen. Throws invalid_transition.
     void transition_worker(WorkerId id, WorkerEvent event) const;
     /// Forgets stopped and lost workers last heard of longer ago than that; returns how many.
     std::int64_t purge_workers(Duration older_than) const;

@@ -152,6 +152,12 @@ select event_id, run_id, kind, data, worker_id, delivery, at from {schema}.event
 -- name: resume(run_id, step_id, data)
 select {schema}.resume(@run_id::bigint, @step_id::text, @data::json)
 
+-- name: resume_early(run_id, step_id, data)
+select {schema}.resume_early(@run_id::bigint, @step_id::text, @data::json)
+
+-- name: reject_resume(run_id, delivery, step_id, message, check_after_ms)
+select {schema}.reject_resume(@run_id::bigint, @delivery::integer, @step_id::text, @message::text, @check_after_ms::bigint)
+
 -- name: cancel(run_id, reason)
 select {schema}.cancel(@run_id::bigint, @reason::text)
 

@@ -40,6 +40,21 @@ from pawl_runs r
 join pawl_workflows w on w.workflow_id = r.workflow_id
 where r.run_id = @run_id and r.started_at is not null and w.run_timeout_ms is not null;
 
+-- The lease of a run, held or given up, and an answer with what was recorded after it.
+-- name: answer(run_id, delivery, step_id)
+select m.state, m.attempts, m.worker_id, s.status, s.delivery,
+       s.pause_message is not null and s.wake_at is null, s.output,
+       exists (select 1 from pawl_steps n where n.run_id = s.run_id and n.position > s.position)
+from pawl_messages m
+join pawl_steps s on s.run_id = m.message_id and s.step_id = @step_id
+where m.message_id = @run_id and m.delivery = @delivery and m.run_id is null;
+
+-- name: pause_step_again(run_id, step_id, delivery, worker_id, pause_message)
+update pawl_steps
+set status = 'PAUSED', output = null, completed_at = null, delivery = @delivery,
+    worker_id = @worker_id, pause_message = @pause_message
+where run_id = @run_id and step_id = @step_id;
+
 -- name: find_signal(run_id, step_id)
 select payload from pawl_signals where run_id = @run_id and step_id = @step_id;
 

@@ -178,6 +178,24 @@ where r.run_id = @run_id;
 select status, wake_at is not null, position from pawl_steps
 where run_id = @run_id and step_id = @step_id;
 
+-- The run that a step waits for.
+-- name: called_run(run_id, step_id)
+select run_id from pawl_calls
+where caller_run_id = @run_id and caller_step = @step_id and caller_task is null;
+
+-- What a run waits for.
+-- name: paused_steps(run_id)
+select s.step_id, s.wake_at is not null, c.run_id
+from pawl_steps s
+left join pawl_calls c
+    on c.caller_run_id = s.run_id and c.caller_step = s.step_id and c.caller_task is null
+where s.run_id = @run_id and s.status = 'PAUSED'
+order by s.position;
+
+-- An answer is progress: the run gets new attempts.
+-- name: reset_attempts(message_id)
+update pawl_messages set attempts = 0 where message_id = @message_id;
+
 -- name: resume_step(run_id, step_id, output, now)
 update pawl_steps set status = 'SUCCESS', output = @output, error = null, completed_at = @now
 where run_id = @run_id and step_id = @step_id;

@@ -23,6 +23,10 @@ void StepGuard::success(const Json& output) {
     recorded_ = output;
 }
 
+void StepGuard::undecodable() const {
+    context_.throw_undecodable(id_, std::current_exception());
+}
+
 void StepGuard::failure(const std::string& message) {
     context_.fail(id_, message);
 }
@@ -35,6 +39,15 @@ Json Context::pause_json(
     const std::string& step, const std::string& message, std::optional<Duration> check_after
 ) {
     return context_.pause(step, message, check_after);
+}
+
+void Context::rejected(const std::string& step, const Question& question) {
+    const std::exception_ptr why = std::current_exception();
+    context_.reject_answer(step, question.message, question.check_after, why);
+}
+
+void Context::undecodable(const std::string& step) {
+    context_.throw_undecodable(context_.id_of(step), std::current_exception());
 }
 
 Json Context::call_json(const std::string& id, const NewRun& run) {

@@ -6,12 +6,25 @@
 #include "model/check.h"
 #include "model/check_run.h"
 #include "model/history.h"
+#include "model/similar.h"
 #include "store/backend.h"
 #include "store/retry.h"
 
 namespace pawl {
 
 using store::retrying;
+
+namespace {
+
+std::vector<std::string> waiting_steps(store::Backend& backend, RunId run) {
+    std::vector<std::string> ids;
+    for (StepInfo& step : retrying(backend, [&] { return backend.steps(run); })) {
+        if (step.status == StepStatus::paused && !step.wake_at) ids.push_back(std::move(step.id));
+    }
+    return ids;
+}
+
+}  // namespace
 
 RunInfo Store::get_run(RunId id) const {
     return run(id).info();
@@ -59,11 +72,20 @@ std::vector<RunInfo> Store::lineage(RunId run) const {
     return family;
 }
 
-void Store::resume(RunId run, const std::string& step, const Json& data) const {
+void Store::resume(
+    RunId run, const std::string& step, const Json& data, const ResumeOptions& options
+) const {
     model::check_recorded_step_id(step);
     model::check_size("the data", data.text.size(), backend_->options().max_payload_bytes);
     model::check_json(data.text);
-    retrying(*backend_, [&] { return backend_->resume(run, step, data); });
+    try {
+        retrying(*backend_, [&] { return backend_->resume(run, step, data, options); });
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::step_not_waiting) throw;
+        const auto similar = model::most_similar(step, waiting_steps(*backend_, run));
+        if (!similar) throw;
+        throw Error(error.code(), fmt::format("{}; did you mean '{}'?", error.what(), *similar));
+    }
 }
 
 void Store::cancel(RunId run, const std::string& reason) const {

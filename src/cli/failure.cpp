@@ -48,6 +48,8 @@ const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a 
         case ErrorCode::step_not_found:
         case ErrorCode::step_finished:
             return "pawl run steps ID shows the steps and their states";
+        case ErrorCode::step_not_waiting:
+            return "pawl run steps ID shows the steps; --early keeps the data for a later pause";
         case ErrorCode::execution_failed:
             return "pawl run show ID tells more; to do it again: pawl run retry ID";
         case ErrorCode::wait_timeout:

@@ -1,6 +1,7 @@
 // pawl run wait | resume | cancel | wake | retry | fork | delete.
 #include "cli/run_control.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@ struct RunArguments {
     std::string step;
     std::optional<std::string> data;
     std::string reason;
+    bool early = false;
     Duration timeout = no_limit;
 };
 
@@ -41,9 +43,14 @@ ExitCode wait(const Context& context, const RunArguments& arguments) {
 ExitCode resume_run(const Context& context, const RunArguments& arguments) {
     const Json data = json_input(arguments.data);
     const Store store = context.connect();
-    store.resume(arguments.id, arguments.step, data);
-    const auto text =
-        fmt::format("step {} of run {} has its result", arguments.step, arguments.id.value());
+    store.resume(arguments.id, arguments.step, data, {.early = arguments.early});
+    const auto steps = store.steps(arguments.id);
+    const auto step = std::ranges::find(steps, arguments.step, &StepInfo::id);
+    const bool has_result = step != steps.end() && step->completed_at;
+    const auto id = arguments.id.value();
+    const auto text = has_result
+                          ? fmt::format("step {} of run {} has its result", arguments.step, id)
+                          : fmt::format("kept until run {} pauses at step {}", id, arguments.step);
     return answer_run(context, store, arguments.id, text);
 }
 
@@ -109,7 +116,11 @@ void add_run_control_commands(const Command& group) {
         .optional_argument(
             "JSON", arguments->data, "The result (default null); - is standard input"
         )
-        .examples("  pawl run resume 42 approval '{\"approved\":true}'");
+        .flag("--early", arguments->early, true, "Keep it if the run does not wait at the step yet")
+        .examples(
+            "  pawl run resume 42 approval '{\"approved\":true}'\n"
+            "  pawl run resume 42 approval '{\"approved\":true}' --early"
+        );
     add_operation(group, "cancel", "End a run; a worker in it is told", arguments, cancel)
         .required_option("--reason", arguments->reason, "Why; kept with the run")
         .examples("  pawl run cancel 42 --reason 'wrong customer'");

@@ -60,6 +60,8 @@ std::string of_manual_action(const HistoryEntry& entry) {
     const std::string& kind = entry.kind;
     if (kind == "cancelled") return "cancelled" + by(entry) + after_colon(member(entry, "message"));
     if (kind == "deleted") return "deleted" + by(entry) + after_colon(member(entry, "reason"));
+    if (kind == "resume_rejected")
+        return subject(entry) + " paused again" + after_colon(member(entry, "message"));
     if (kind == "resumed") return subject(entry) + " resumed" + by(entry);
     if (kind == "woken") return "woken" + by(entry);
     if (kind == "repaired") return "its lost message was restored" + by(entry);

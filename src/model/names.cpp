@@ -122,6 +122,8 @@ std::string_view to_string(ErrorCode code) {
             return "step_not_found";
         case ErrorCode::step_finished:
             return "step_finished";
+        case ErrorCode::step_not_waiting:
+            return "step_not_waiting";
         case ErrorCode::step_failed:
             return "step_failed";
         case ErrorCode::execution_failed:

@@ -16,7 +16,7 @@ std::string field(const PGresult* result, int code) {
 }
 
 // Our own class of SQLSTATEs, raised by the functions in sql/postgres: see docs/errors.md.
-constexpr std::array<std::pair<std::string_view, ErrorCode>, 19> own_states{{
+constexpr std::array<std::pair<std::string_view, ErrorCode>, 20> own_states{{
     {"PW001", ErrorCode::queue_not_found},
     {"PW002", ErrorCode::queue_not_empty},
     {"PW003", ErrorCode::invalid_argument},
@@ -36,6 +36,7 @@ constexpr std::array<std::pair<std::string_view, ErrorCode>, 19> own_states{{
     {"PW017", ErrorCode::flow_mismatch},
     {"PW018", ErrorCode::schedule_not_found},
     {"PW019", ErrorCode::outbox_event_not_found},
+    {"PW020", ErrorCode::step_not_waiting},
 }};
 
 }  // namespace

@@ -94,7 +94,14 @@ public:
     std::vector<store::RecordedStep> recorded_steps(RunId run) override;
     std::vector<RunEvent> events(RunId run) override;
     std::vector<RunInfo> lineage(RunId run) override;
-    void resume(RunId run, const std::string& step, const Json& data) override;
+    void resume(RunId run, const std::string& step, const Json& data, const ResumeOptions& options)
+        override;
+    store::Rejection reject_resume(
+        const Lease& lease,
+        const std::string& step,
+        const std::string& message,
+        Duration check_after
+    ) override;
     void cancel(RunId run, const std::string& reason) override;
     void wake(RunId run) override;
     RunId retry(RunId run) override;

@@ -204,11 +204,25 @@ std::vector<RunInfo> PostgresStore::lineage(RunId run) {
 }
 
 // The functions themselves notify the other processes; this one is told here.
-void PostgresStore::resume(RunId run, const std::string& step, const Json& data) {
+void PostgresStore::resume(
+    RunId run, const std::string& step, const Json& data, const ResumeOptions& options
+) {
     Params params = run_and_text(run, step);
     params.text(data.text);
-    call(sql::resume, params, Access::write);
+    call(options.early ? sql::resume_early : sql::resume, params, Access::write);
     hub_.notify_all();
+}
+
+store::Rejection PostgresStore::reject_resume(
+    const Lease& lease, const std::string& step, const std::string& message, Duration check_after
+) {
+    Params params;
+    params.int8(lease.message.value()).int4(lease.delivery).text(step).text(message);
+    params.int8(check_after.count());
+    const Rows rows = call(sql::reject_resume, params, Access::read);  // harmless to repeat
+    const std::string_view outcome = rows.text(0, 0);
+    if (outcome == "lease_lost") return store::Rejection::lease_lost;
+    return outcome == "used" ? store::Rejection::used : store::Rejection::done;
 }
 
 void PostgresStore::cancel(RunId run, const std::string& reason) {

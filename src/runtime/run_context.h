@@ -46,6 +46,20 @@ public:
         const std::string& name, const std::string& message, std::optional<Duration> check_after
     );
     Json call(const std::string& name, const NewRun& run);
+    // The id that the last use of the name got.
+    [[nodiscard]] std::string id_of(const std::string& name) const { return log_.last_id(name); }
+    // The step's result does not decode. An answer to a pause that nothing was recorded after yet
+    // is rejected, and the run pauses again; else, and in any case by the second one, an error
+    // names the step.
+    [[noreturn]] void reject_answer(
+        const std::string& name,
+        const std::string& question,
+        std::optional<Duration> check_after,
+        const std::exception_ptr& thrown
+    );
+    [[noreturn]] static void throw_undecodable(
+        const std::string& id, const std::exception_ptr& thrown
+    );
     void publish(const std::string& type, const Json& payload, const std::string& aggregate);
     void sleep(Duration time);
     void sleep_until(Timestamp time);

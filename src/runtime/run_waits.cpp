@@ -1,9 +1,11 @@
 // Pauses and sleeps: what a run waits for without a thread.
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "model/check.h"
 #include "runtime/run_context.h"
 #include "runtime/run_writes.h"
+#include "store/retry.h"
 
 namespace pawl::runtime {
 
@@ -47,6 +49,50 @@ void RunContext::pause_at(
     }
     write.step = std::move(record);
     suspend(std::move(write));
+}
+
+void RunContext::reject_answer(
+    const std::string& name,
+    const std::string& question,
+    std::optional<Duration> check_after,
+    const std::exception_ptr& thrown
+) {
+    const std::string id = log_.last_id(name);
+    const RecordedStep* step = log_.find(id);
+    // What this execution has recorded itself is no answer.
+    if (step == nullptr || !has_result(step->status)) throw_undecodable(id, thrown);
+    const std::string why = fmt::format("answer rejected: {}", model::describe(thrown).message);
+    const std::string message =
+        model::storable_text(question.empty() ? why : fmt::format("{} ({})", question, why));
+    const Lease lease = executing_.messages.front().lease();
+    const Duration next_check = check_after.value_or(backend_.options().pause_check_interval);
+    const auto outcome = store::retrying(backend_, [&] {
+        return backend_.reject_resume(lease, id, message, next_check);
+    });
+    if (outcome == store::Rejection::used) throw_undecodable(id, thrown);
+    if (outcome == store::Rejection::done) {
+        executing_.reported = true;
+        backend_.log().warning(fmt::format(
+            "run {} of workflow '{}' pauses at step '{}' again: {}",
+            lease.message.value(),
+            executing_.workflow->name,
+            id,
+            message
+        ));
+    }
+    unwind(End::lost);  // the lease is given up with it
+}
+
+void RunContext::throw_undecodable(const std::string& id, const std::exception_ptr& thrown) {
+    throw Error(
+        ErrorCode::serialization_error,
+        fmt::format(
+            "the recorded result of step '{}' does not decode: {}; decode the type that was "
+            "recorded, or fork the run from this step",
+            id,
+            model::describe(thrown).message
+        )
+    );
 }
 
 void RunContext::sleep(Duration time) {

@@ -16,12 +16,24 @@ StepLog::StepLog(std::vector<store::RecordedStep> recorded) {
     }
 }
 
+namespace {
+
+std::string unique_id(const std::string& name, int use) {
+    return use == 1 ? name : fmt::format("{}#{}", name, use);
+}
+
+}  // namespace
+
 std::string StepLog::next_id(const std::string& name) {
     model::check_step_id(name);
-    const int use = ++uses_[name];
-    std::string id = use == 1 ? name : fmt::format("{}#{}", name, use);
+    std::string id = unique_id(name, ++uses_[name]);
     if (const auto* step = find(id); step != nullptr && has_result(step->status)) --results_left_;
     return id;
+}
+
+std::string StepLog::last_id(const std::string& name) const {
+    const auto at = uses_.find(name);
+    return at == uses_.end() ? name : unique_id(name, at->second);
 }
 
 const store::RecordedStep* StepLog::find(const std::string& id) const {

@@ -16,6 +16,8 @@ public:
     // The name itself, or "name#2" for its second use in this execution, and so on. Throws
     // invalid_argument for a name that no step can have.
     [[nodiscard]] std::string next_id(const std::string& name);
+    // The id that next_id() gave last for this name.
+    [[nodiscard]] std::string last_id(const std::string& name) const;
     [[nodiscard]] const store::RecordedStep* find(const std::string& id) const;
     // Where the step stands in the run: its recorded place, or the next one.
     [[nodiscard]] int position(const std::string& id);

@@ -53,7 +53,7 @@ Held RunSettler::suspend(const Write& write) {
         run,
         state,
         std::max(until.value_or(now_), now_),
-        write.attempts,
+        until ? write.attempts : 0,  // an answer is progress
         unless_empty(write.reason)
     );
     std::optional<Timestamp> paused_at;

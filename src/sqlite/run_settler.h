@@ -26,6 +26,13 @@ public:
     Held checkpoint(const store::Write& write);
     Held suspend(const store::Write& write);
     Held finish(const store::Write& write);
+    // Sets an answered step back to PAUSED: see Backend::reject_resume().
+    [[nodiscard]] store::Rejection reject(
+        const Lease& lease,
+        const std::string& step,
+        const std::string& message,
+        Duration check_after
+    );
     // Why a write found no lease; none where this is not a matter of runs.
     [[nodiscard]] std::optional<store::WriteStatus> explain(
         const store::Write& write, store::Attempt attempt

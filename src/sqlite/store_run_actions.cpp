@@ -38,9 +38,50 @@ bool has_result(const StepState& step) {
     );
 }
 
+[[noreturn]] void refuse_waiting(RunId run, const std::string& step, const std::string& why) {
+    throw Error(
+        ErrorCode::invalid_argument, fmt::format("step '{}' of run {} {}", step, run.value(), why)
+    );
+}
+
+// "waits at step 'approval'", "sleeps at step 'sleep'", "is RUNNING".
+std::string describe_wait(Session& session, const RunState& run) {
+    std::string text;
+    Rows rows = session.query(sql::paused_steps, run.id);
+    while (rows.next()) {
+        if (!text.empty()) text += " and ";
+        text += fmt::format("{} at step '{}'", rows.flag(1) ? "sleeps" : "waits", rows.text(0));
+        if (!rows.flag(1) && !rows.null(2)) text += fmt::format(" for run {}", rows.integer(2));
+    }
+    return text.empty() ? fmt::format("is {}", to_string(run.status)) : text;
+}
+
+[[noreturn]] void refuse_early(Session& session, const RunState& run, const std::string& step) {
+    throw Error(
+        ErrorCode::step_not_waiting,
+        fmt::format(
+            "step '{}' of run {} does not wait for a resume: the run {}; only an early resume is "
+            "kept for a later pause",
+            step,
+            run.id.value(),
+            describe_wait(session, run)
+        )
+    );
+}
+
 void resume_paused(
     Session& session, const RunState& run, const std::string& step, const Json& data, Timestamp now
 ) {
+    {
+        Rows rows = session.query(sql::called_run, run.id, std::string_view(step));
+        if (rows.next()) {
+            const auto called = rows.integer(0);
+            refuse_waiting(
+                run.id, step, fmt::format("waits for run {}: it ends when that run does", called)
+            );
+        }
+    }
+    session.execute(sql::reset_attempts, run.id);
     session.execute(
         sql::resume_step, run.id, std::string_view(step), std::string_view(data.text), now
     );
@@ -49,21 +90,22 @@ void resume_paused(
 }
 
 void resume_step(
-    Session& session, const RunState& run, const std::string& step, const Json& data, Timestamp now
+    Session& session,
+    const RunState& run,
+    const std::string& step,
+    const Json& data,
+    const ResumeOptions& options,
+    Timestamp now
 ) {
     const auto found = find_step(session, run.id, step);
     if (found && has_result(*found))
         refuse_finished_step(run.id, step, fmt::format("is {}", to_string(found->status)));
-    if (found && found->status == StepStatus::paused && found->sleeps) {
-        throw Error(
-            ErrorCode::invalid_argument,
-            fmt::format("step '{}' of run {} is a sleep: it ends at its time", step, run.id.value())
-        );
-    }
     if (found && found->status == StepStatus::paused) {
+        if (found->sleeps) refuse_waiting(run.id, step, "is a sleep: it ends at its time");
         resume_paused(session, run, step, data, now);
         return;
     }
+    if (!options.early) refuse_early(session, run, step);
     const auto kept = session.execute(
         sql::keep_signal, run.id, std::string_view(step), std::string_view(data.text), now
     );
@@ -78,20 +120,30 @@ RunId copy(WriteScope& scope, const RunState& run, const std::optional<ForkPoint
 
 }  // namespace
 
-void SqliteStore::resume(RunId run, const std::string& step, const Json& data) {
+void SqliteStore::resume(
+    RunId run, const std::string& step, const Json& data, const ResumeOptions& options
+) {
     const QueueId workflow = write([&](Session& session, Timestamp now) {
         const RunState state = require_live_run(session, run);
         if (state.is_flow) {
             throw Error(
                 ErrorCode::invalid_argument,
-                fmt::format("run {} is of a flow: a flow's steps are not paused", run.value())
+                fmt::format("run {} is a flow's: a flow's steps are not paused", run.value())
             );
         }
-        resume_step(session, state, step, data, now);
+        resume_step(session, state, step, data, options, now);
         add_event(session, state, "resumed", fmt::format(R"({{"step":{}}})", quoted(step)), now);
         return state.workflow;
     });
     hub_.notify(workflow);
+}
+
+store::Rejection SqliteStore::reject_resume(
+    const Lease& lease, const std::string& step, const std::string& message, Duration check_after
+) {
+    return change([&](WriteScope& scope) {
+        return RunSettler(scope).reject(lease, step, message, check_after);
+    });
 }
 
 void SqliteStore::cancel(RunId run, const std::string& reason) {

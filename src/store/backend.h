@@ -270,7 +270,17 @@ public:
     virtual std::vector<RunEvent> events(RunId run) = 0;
     virtual std::vector<RunInfo> lineage(RunId run) = 0;
     // All throw run_not_found (for soft-deleted ones run_deleted), and what Store says.
-    virtual void resume(RunId run, const std::string& step, const Json& data) = 0;
+    virtual void resume(
+        RunId run, const std::string& step, const Json& data, const ResumeOptions& options
+    ) = 0;
+    // The holder of a run cannot decode the answer of a step: pauses it there again, with
+    // `message`. Safe to repeat.
+    virtual Rejection reject_resume(
+        const Lease& lease,
+        const std::string& step,
+        const std::string& message,
+        Duration check_after
+    ) = 0;
     virtual void cancel(RunId run, const std::string& reason) = 0;
     virtual void wake(RunId run) = 0;
     virtual RunId retry(RunId run) = 0;

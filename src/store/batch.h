@@ -207,6 +207,13 @@ struct WriteOutcome {
 [[nodiscard]] WriteOutcome refused_workflow_message(const Write& write);
 [[nodiscard]] WriteOutcome refused_other_queue(const Write& write);
 
+// What became of the rejection of an answer.
+enum class Rejection {
+    done,
+    used,  // the run has recorded something after it, or it is not an answer: it stays
+    lease_lost,
+};
+
 // `repeated`: an earlier commit of the same batch lost its answer, so what this delivery has
 // already written counts as done.
 enum class Attempt { first, repeated };

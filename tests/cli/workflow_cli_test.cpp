@@ -297,6 +297,32 @@ TEST_F(WorkflowCliTest, a_paused_run_goes_on_with_what_resume_brings) {
     EXPECT_EQ(failure({"run", "resume", id, "decision", "1"}), "run_finished");
 }
 
+TEST_F(WorkflowCliTest, a_resume_of_a_mistyped_step_is_refused_and_early_ones_are_kept) {
+    const auto id = finished_run({"approve", "7"});
+    const Finished refused = pawl({"run", "resume", id, "decison"});
+    EXPECT_NE(refused.code, 0);
+    EXPECT_TRUE(contains(refused.err, "the run waits at step 'decision'"));
+    EXPECT_TRUE(contains(refused.err, "did you mean 'decision'?"));
+    EXPECT_TRUE(contains(refused.err, "--early"));
+    EXPECT_EQ(failure({"run", "resume", id, "decison"}), "step_not_waiting");
+    const Finished kept = pawl({"run", "resume", id, "later", "1", "--early"});
+    EXPECT_EQ(kept.code, 0) << kept.err;
+    EXPECT_EQ(kept.out, "kept until run " + id + " pauses at step later\n");
+    const Finished resumed = pawl({"run", "resume", id, "decision", "1", "--early"});
+    EXPECT_EQ(resumed.out, "step decision of run " + id + " has its result\n");
+}
+
+TEST_F(WorkflowCliTest, steering_a_worker_says_what_is_true) {
+    const auto id = std::to_string(worker_->id().value());
+    const Finished asked = pawl({"worker", "suspend", id});
+    EXPECT_EQ(asked.code, 0) << asked.err;
+    EXPECT_TRUE(contains(asked.out, "suspend requested; it obeys"));
+    const Finished obeyed = pawl({"worker", "stop", id, "--wait"});
+    EXPECT_EQ(obeyed.code, 0) << obeyed.err;
+    EXPECT_TRUE(contains(obeyed.out, "is STOPPED"));
+    EXPECT_EQ(worker_->status(), WorkerStatus::stopped);
+}
+
 TEST_F(WorkflowCliTest, a_step_gets_its_result_once) {
     const auto id = finished_run({"approve"});
     EXPECT_EQ(failure({"run", "resume", id, "prepare"}), "step_finished");

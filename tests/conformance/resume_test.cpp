@@ -79,9 +79,10 @@ TEST_P(ResumeTest, of_many_that_resume_at_once_one_wins) {
 TEST_P(ResumeTest, a_resume_before_the_pause_is_kept_and_used) {
     make_workflow();
     const RunId run = trigger();
-    store().resume(run, "ask", Json{"1"});
+    store().resume(run, "ask", Json{"1"}, {.early = true});
     EXPECT_EQ(
-        error_of([&] { store().resume(run, "ask", Json{"2"}); }).code(), ErrorCode::step_finished
+        error_of([&] { store().resume(run, "ask", Json{"2"}, {.early = true}); }).code(),
+        ErrorCode::step_finished
     );
     EXPECT_EQ(status(run), RunStatus::queued);
     EXPECT_TRUE(store().steps(run).empty());
@@ -98,7 +99,7 @@ TEST_P(ResumeTest, a_resume_before_the_pause_is_kept_and_used) {
 TEST_P(ResumeTest, a_signal_for_another_step_is_not_used) {
     make_workflow();
     const RunId run = trigger();
-    store().resume(run, "other", Json{"1"});
+    store().resume(run, "other", Json{"1"}, {.early = true});
     commit(pause_step(claim_one().lease(), "ask", 1, 1h));
     EXPECT_EQ(status(run), RunStatus::paused);
     EXPECT_EQ(count("signals"), 1);
@@ -108,7 +109,7 @@ TEST_P(ResumeTest, a_resume_while_the_step_is_executed_is_kept) {
     make_workflow();
     const Held held = trigger_and_claim();
     commit(running(held.lease(), "ask", 1));
-    store().resume(held.id(), "ask", Json{"1"});
+    store().resume(held.id(), "ask", Json{"1"}, {.early = true});
     EXPECT_EQ(step(held.id(), "ask").status, StepStatus::running);
     commit(pause_step(held.lease(), "ask", 1, 1h));
     EXPECT_EQ(step(held.id(), "ask").output, Json{"1"});
@@ -156,6 +157,61 @@ TEST_P(ResumeTest, resumes_that_make_no_sense_are_refused) {
     EXPECT_EQ(count("signals"), 0);
 }
 
+TEST_P(ResumeTest, a_resume_of_a_step_at_which_the_run_does_not_wait_is_refused) {
+    make_workflow();
+    const auto refusal = [&](RunId run, const std::string& step) {
+        const Error error = error_of([&] { store().resume(run, step, Json{"1"}); });
+        EXPECT_EQ(error.code(), ErrorCode::step_not_waiting);
+        return std::string(error.what());
+    };
+    const RunId queued = trigger("job", {}, {.delay = 1h});
+    const auto number = [](RunId run) { return std::to_string(run.value()); };
+    EXPECT_EQ(
+        refusal(queued, "ask"),
+        "step 'ask' of run " + number(queued) +
+            " does not wait for a resume: the run is QUEUED; only an early resume is kept for a "
+            "later pause"
+    );
+    const Held held = paused();
+    EXPECT_EQ(
+        refusal(held.id(), "askk"),
+        "step 'askk' of run " + number(held.id()) +
+            " does not wait for a resume: the run waits at step 'ask'; only an early resume is "
+            "kept for a later pause; did you mean 'ask'?"
+    );
+    EXPECT_FALSE(contains(refusal(held.id(), "shipment"), "did you mean"));
+    const Held sleeper = trigger_and_claim();
+    commit(sleep_step(sleeper.lease(), "nap", 1, 10s));
+    EXPECT_TRUE(contains(refusal(sleeper.id(), "ask"), "the run sleeps at step 'nap'"));
+    EXPECT_EQ(count("signals"), 0);
+    EXPECT_EQ(status(held.id()), RunStatus::paused);
+    EXPECT_FALSE(has_event(held.id(), "resumed"));
+}
+
+TEST_P(ResumeTest, a_pause_that_is_not_reached_again_yet_counts_as_early) {
+    make_workflow();
+    const Held held = paused();
+    advance(1h);
+    const Held checking = claim_one();
+    commit(running(checking.lease(), "ask", 1));  // its body is executed again, and then dies
+    EXPECT_EQ(
+        error_of([&] { store().resume(held.id(), "ask", Json{"1"}); }).code(),
+        ErrorCode::step_not_waiting
+    );
+    store().resume(held.id(), "ask", Json{"1"}, {.early = true});
+    advance(1h);
+    commit(pause_step(claim_one().lease(), "ask", 1, 1h));
+    EXPECT_EQ(step(held.id(), "ask").output, Json{"1"});
+}
+
+TEST_P(ResumeTest, an_early_resume_of_a_waiting_step_is_a_resume) {
+    make_workflow();
+    const Held held = paused();
+    store().resume(held.id(), "ask", Json{"1"}, {.early = true});
+    EXPECT_EQ(step(held.id(), "ask").output, Json{"1"});
+    EXPECT_EQ(count("signals"), 0);
+}
+
 TEST_P(ResumeTest, wake_lets_a_waiting_run_be_taken_up_now) {
     make_workflow();
     const RunId delayed = trigger("job", {}, {.delay = 1h});
@@ -181,7 +237,7 @@ TEST_P(ResumeTest, cancel_ends_a_run_wherever_it_stands) {
     const Held running_one = trigger_and_claim();
     commit(checkpoint(running_one.lease(), "done", 1));
     commit(running(running_one.lease(), "open", 2));
-    store().resume(running_one.id(), "later", Json{"1"});
+    store().resume(running_one.id(), "later", Json{"1"}, {.early = true});
     advance(3s);
     for (const RunId run : {queued, waiting.id(), running_one.id()}) {
         store().cancel(run, "not wanted");

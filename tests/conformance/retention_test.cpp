@@ -188,7 +188,7 @@ TEST_P(PruneRulesTest, successes_go_by_age_with_all_that_belongs_to_them) {
     const RunId tagged = trigger("job", {}, {.tags = {"red"}});
     const Held held = claim_one();
     ASSERT_EQ(commit(checkpoint(held.lease(), "a", 0)), WriteStatus::done);
-    store().resume(tagged, "unused");
+    store().resume(tagged, "unused", Json{}, {.early = true});
     add_events(tagged, 2);
     ASSERT_EQ(commit(success(held.lease())), WriteStatus::done);
     advance(5 * day);

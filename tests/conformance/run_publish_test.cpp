@@ -247,7 +247,7 @@ TEST_P(RunPublishTest, sleeps_retries_and_resumed_pauses_are_not_published) {
     commit(retry_step(awake.lease(), "shaky", 2, 1, 1s));
     advance(1s);
     const Held again = claim_one();
-    store().resume(again.id(), "approval", Json{"true"});
+    store().resume(again.id(), "approval", Json{"true"}, {.early = true});
     commit(pause_step(again.lease(), "approval", 3, 1h));
     EXPECT_EQ(of_run(held.id()), "");
 }

@@ -233,7 +233,7 @@ TEST_P(WorkflowsTest, deleting_it_takes_all_of_it_away) {
     make_workflow("other", {.dead_letter_workflow = "job"});
     const RunId kept = trigger("other");
     const RunId cancelled = trigger("job", {}, {.tags = {"t"}});
-    store().resume(cancelled, "early", Json{"1"});
+    store().resume(cancelled, "early", Json{"1"}, {.early = true});
     store().cancel(cancelled, "no");
     const Held done = trigger_and_claim();
     commit_all({checkpoint(done.lease(), "a", 1), success(done.lease())});

@@ -3,6 +3,9 @@
 //   pawl_crash_worker fixed URL WORKFLOW LEDGER LEASE_MS FAIL_POINT
 //       triggers one run of the fixed workflow (with an idempotency key) and works until it has
 //       ended; exits with 86 at the storage call with the number FAIL_POINT (0: never).
+//   pawl_crash_worker answered URL WORKFLOW LEDGER LEASE_MS FAIL_POINT
+//       the same with a workflow that gets an answer it cannot decode, and then a good one; only
+//       storage calls of the worker count.
 //   pawl_crash_worker work URL WORKFLOW LEDGER LEASE_MS CONCURRENCY
 //       works until SIGTERM. What a run does is said by its input: "good"; "abort"; "segfault" in
 //       step two; "hang" prints "hanging" in step three of its first delivery and never returns;
@@ -37,8 +40,10 @@ using namespace std::chrono_literals;
 using pawl::test::crashed;
 std::atomic<int> calls_left = 0;
 
+thread_local bool is_exempt = false;
+
 void count_storage_call() {
-    if (--calls_left == 0) _exit(crashed);
+    if (!is_exempt && --calls_left == 0) _exit(crashed);
 }
 
 void say(const std::string& line) {
@@ -112,6 +117,59 @@ void fixed(
             .create(store);
     worker.start();
     (void)run.wait_json(40s);
+    pawl::base::storage_hook = nullptr;
+}
+
+int answered_workflow(const Ledger& ledger, pawl::Context& ctx) {
+    const int answer = ctx.pause<int>("ask", "how many?", 50ms);
+    return noted(ledger, ctx, "after", [&] { return answer * 2; });
+}
+
+void give_answer(const pawl::Store& store, const pawl::Run& run) {
+    bool rejected = false;
+    for (const pawl::RunEvent& event : store.events(run.id()))
+        rejected = rejected || event.kind == "resume_rejected";
+    try {
+        if (rejected) {
+            store.resume(run.id(), "ask", 21);
+        } else {
+            store.resume(run.id(), "ask", std::string("many"), {.early = true});
+        }
+    } catch (const pawl::Error&) {
+        // An answer is there, maybe of a process that died, or the run has ended.
+    }
+}
+
+void answered(
+    const std::string& url,
+    const std::string& workflow,
+    const Ledger& ledger,
+    pawl::Duration lease,
+    int fail_point
+) {
+    is_exempt = true;
+    pawl::ConnectOptions options;
+    options.log = nullptr;
+    const pawl::Store store = pawl::connect(url, options);
+    const pawl::Run run =
+        pawl::workflow(workflow).trigger().idempotency_key("the one").execute(store);
+    give_answer(store, run);
+    if (fail_point > 0) {
+        calls_left = fail_point;
+        pawl::base::storage_hook = count_storage_call;
+    }
+    auto worker =
+        pawl::worker("crash")
+            .handle(workflow, [&](pawl::Context& ctx) { return answered_workflow(ledger, ctx); })
+            .concurrency(1)
+            .lease(lease)
+            .housekeeping(false)
+            .create(store);
+    worker.start();
+    while (!pawl::is_finished(run.status())) {
+        give_answer(store, run);
+        usleep(5'000);
+    }
     pawl::base::storage_hook = nullptr;
 }
 
@@ -206,6 +264,8 @@ int main(int argc, char** argv) {
         const int number = std::stoi(arguments.at(5));
         if (arguments.at(0) == "fixed") {
             fixed(arguments.at(1), arguments.at(2), ledger, lease, number);
+        } else if (arguments.at(0) == "answered") {
+            answered(arguments.at(1), arguments.at(2), ledger, lease, number);
         } else if (arguments.at(0) == "schedule") {
             schedule(arguments.at(1), arguments.at(2), number);
         } else if (arguments.at(0) == "schedules") {

@@ -359,7 +359,8 @@ begin
     update {schema}.messages m
     set state = case when n.resumed or n.visible <= now_at then 'ready' else 'waiting' end,
         visible_at = case when n.resumed then now_at else n.visible end,
-        strikes = 0, worker_id = null, attempts = coalesce(n.attempts, 0),
+        strikes = 0, worker_id = null,
+        attempts = case when n.resumed then 0 else coalesce(n.attempts, 0) end,  -- an answer is progress
         last_error = coalesce(nullif(n.reason, ''), m.last_error)
     from unnest(held.tids, visible, resumed, suspend_runs.attempts, reasons)
         as n (tid, visible, resumed, attempts, reason)
@@ -404,7 +405,8 @@ $$;
 comment on function {schema}.suspend_runs is
     'Lets runs in hand wait, with the step they wait at: a retry, a pause, a sleep. One outcome each.';
 
--- Resumes that were kept for steps that are to be paused now: taken out, aligned with the runs.
+-- Resumes that were kept for steps that are to be paused now: taken out, aligned with the runs. A step that
+-- waits for another run takes none: its result is that run's.
 create or replace function {schema}.take_signals(
     run_ids bigint[], step_ids text[], tids tid[], statuses text[], wake_ats timestamptz[],
     wake_after_delays boolean[]
@@ -427,6 +429,10 @@ begin
             select s.payload from {schema}.signals s
             where s.run_id = n.run_id and s.step_id = n.step_id and n.tid is not null
               and n.status = 'PAUSED' and n.wake_at is null and n.wake_after_delay is not true
+              and not exists (
+                  select from {schema}.calls c
+                  where c.caller_run_id = n.run_id and c.caller_step = n.step_id and c.caller_task is null
+              )
             offset 0
         ) s on true
         order by n.place

@@ -93,53 +93,6 @@ end
 $$;
 comment on function {schema}.make_visible is 'Internal: lets a waiting run be claimed now.';
 
-create or replace function {schema}.resume(run_id bigint, step_id text, data json default 'null')
-returns void
-language plpgsql
-as $$
-declare
-    now_at timestamptz := {schema}.clock();
-    run    record;
-    step   record;
-begin
-    perform {schema}.check_text('a step''s id', resume.step_id, 267);
-    perform {schema}.json_proof(data::text);
-    select * into run from {schema}.lock_live_run(resume.run_id);
-    if {schema}.is_flow_run(resume.run_id) then
-        raise exception 'run % is a flow''s: a flow''s steps are not paused', run_id using errcode = 'PW003';
-    end if;
-    select s.status, s.wake_at into step
-    from {schema}.steps s where s.run_id = resume.run_id and s.step_id = resume.step_id;
-    if step.status in ('SUCCESS', 'ERROR', 'SKIPPED') then
-        raise exception 'step ''%'' of run % is %: the first result counts', step_id, run_id, step.status
-            using errcode = 'PW015';
-    elsif step.status = 'PAUSED' and step.wake_at is not null then
-        raise exception 'step ''%'' of run % is a sleep: it ends at its time', step_id, run_id
-            using errcode = 'PW003';
-    elsif step.status = 'PAUSED' then
-        update {schema}.steps s
-        set status = 'SUCCESS', output = coalesce(data::text, 'null'), error = null, completed_at = now_at
-        where s.run_id = resume.run_id and s.step_id = resume.step_id;
-        perform {schema}.make_visible(run_id, run.workflow_id, now_at);
-        update {schema}.runs r set status = 'RUNNING', paused_at = null, updated_at = now_at
-        where r.run_id = resume.run_id;
-    else
-        insert into {schema}.signals (run_id, step_id, payload, created_at)
-        values (resume.run_id, resume.step_id, coalesce(data::text, 'null'), now_at)
-        on conflict do nothing;
-        if not found then
-            raise exception 'step ''%'' of run % has been resumed already: the first result counts',
-                step_id, run_id using errcode = 'PW015';
-        end if;
-    end if;
-    perform {schema}.add_event(
-        run_id, run.audited, 'resumed', {schema}.by_whom(format('{"step":%s}', to_json(step_id))),
-        run.delivery, now_at);
-end
-$$;
-comment on function {schema}.resume(bigint, text, json) is
-    'Gives a paused step its result and lets the run go on; kept where the pause is still to come.';
-
 create or replace function {schema}.cancel_locked(
     run_id bigint, reason text, audited boolean, delivery integer, at timestamptz
 ) returns void

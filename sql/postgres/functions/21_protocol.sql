@@ -112,9 +112,9 @@ comment on function {schema}.pause is
 
 create or replace function {schema}.signal(run_id bigint, step_id text, data json default 'null') returns void
 language sql
-as $$ select {schema}.resume(run_id, step_id, data) $$;
+as $$ select {schema}.resume_early(run_id, step_id, data) $$;
 comment on function {schema}.signal(bigint, text, json) is
-    'Gives a step that a run waits at, or will wait at, its result: resume(), as programs call it. First one wins.';
+    'Gives a step that a run waits at, or will wait at, its result: resume_early(), as programs call it. First one wins.';
 
 -- Helpers of other files.
 comment on function {schema}.claim_queues is 'Internal: the queues of a set that are worth a look.';

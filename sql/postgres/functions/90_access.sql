@@ -14,7 +14,7 @@ as $$
              or p.proname in ('function_access', 'grant_access') then 'owner'
         when p.proname in (
             'clock', 'queue_id', 'workflow_ids', 'enqueue', 'enqueue_batch', 'trigger', 'trigger_one',
-            'trigger_batch', 'signal', 'resume', 'cancel', 'await_run', 'follow_run', 'unfollow_run', 'has_live_handler', 'metrics', 'workflow_metrics',
+            'trigger_batch', 'signal', 'resume', 'resume_early', 'cancel', 'await_run', 'follow_run', 'unfollow_run', 'has_live_handler', 'metrics', 'workflow_metrics',
             'list_messages', 'list_archive', 'list_workflows', 'list_workers', 'get_run', 'get_run_with_steps', 'list_runs',
             'count_runs', 'list_steps', 'list_events', 'run_history', 'lineage', 'start_flow', 'start_flows',
             'get_flow_shape', 'list_tasks', 'publish', 'publish_batch', 'list_outbox', 'outbox_lag_ms',
@@ -24,7 +24,7 @@ as $$
         when p.proname in (
             'dequeue', 'claim', 'settle', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
             'claim_runs', 'record_step', 'record_steps', 'add_step_events', 'finish_run', 'finish_runs',
-            'retry_runs', 'pause', 'suspend_runs', 'register_worker', 'heartbeat', 'beat_worker', 'list_leases', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
+            'retry_runs', 'pause', 'reject_resume', 'suspend_runs', 'register_worker', 'heartbeat', 'beat_worker', 'list_leases', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
             'poll_for_tasks', 'poll_for_step_tasks', 'read_with_poll', 'start_tasks', 'claim_tasks', 'complete_task', 'complete_tasks',
             'fail_task', 'fail_tasks', 'delegate_tasks', 'explain_tasks', 'due_schedules', 'fire_schedule',
             'publish_steps', 'claim_outbox', 'claim_outbox_from', 'report_outbox', 'plan_prune', 'prune_batch', 'claim_prune', 'prune') then 'worker'
