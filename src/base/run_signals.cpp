@@ -60,7 +60,13 @@ void RunSignals::notify_cancelled(RunId run) {
     for (const Observer& observer : observers_) observer(run);
 }
 
+void RunSignals::notify_workers() {
+    const std::lock_guard lock(observers_mutex_);
+    for (const Observer& observer : observers_) observer(RunId());
+}
+
 void RunSignals::notify_all() {
+    notify_workers();
     if (!watched()) return;
     {
         const std::lock_guard lock(mutex_);

@@ -31,7 +31,8 @@ public:
         const RunId run_;
         bool signalled_ = false;  // guarded by the mutex of signals_
     };
-    // Called when a run was cancelled, on the thread that tells it. Must not block.
+    // Called when a run was cancelled; without a run when nobody knows what was written. On the
+    // thread that notifies. Must not block.
     using Observer = std::function<void(RunId)>;
     class Observation {
     public:
@@ -48,6 +49,7 @@ public:
     void notify(RunId run);            // it has ended
     void notify_cancelled(RunId run);  // whoever holds it is told, too
     void notify_all();                 // something was written, nobody knows what
+    void notify_workers();             // an operator has steered one of them
     [[nodiscard]] bool watched() const { return watches_count_ > 0; }
     // Threads inside Watch::wait(): tests act only when they are there.
     [[nodiscard]] int waiters();

@@ -1,6 +1,7 @@
 // pawl worker list | suspend | resume | interrupt | stop | held | delete | purge.
 #include <fmt/format.h>
 #include <memory>
+#include <thread>
 
 #include "cli/commands.h"
 #include "cli/render.h"
@@ -49,21 +50,70 @@ ExitCode list_workers(const Context& context, Show show) {
     return ExitCode::ok;
 }
 
-void add_transition(const Command& group, WorkerEvent event, const std::string& help) {
-    const auto id = std::make_shared<WorkerId>();
-    group.add(std::string(to_string(event)), help)
-        .argument("ID", *id, "The worker")
-        .run([id, event](const Context& context) {
-            const Store store = context.connect();
-            store.transition_worker(*id, event);
-            const auto worker = store.worker(*id);
-            context.answer(
-                to_json(worker),
+struct TransitionArguments {
+    WorkerId id;
+    bool wait = false;
+    Duration timeout = 30s;
+};
+
+// A heartbeat after the request is the worker's answer: it has read its new status.
+WorkerInfo wait_for_worker(const Store& store, const WorkerInfo& asked, Duration timeout) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    while (true) {
+        WorkerInfo worker = store.worker(asked.id);
+        if (worker.heartbeat_at > asked.heartbeat_at) return worker;
+        if (std::chrono::steady_clock::now() >= deadline) {
+            throw Error(
+                ErrorCode::timeout,
                 fmt::format(
-                    "worker {} ({}) is {}", worker.id.value(), worker.name, status_of(worker)
+                    "worker {} ({}) has not answered within {}; it obeys when it comes back",
+                    asked.id.value(),
+                    asked.name,
+                    short_duration(timeout)
                 )
             );
-            return ExitCode::ok;
+        }
+        std::this_thread::sleep_for(20ms);
+    }
+}
+
+ExitCode move_worker(
+    const Context& context, WorkerEvent event, const TransitionArguments& arguments
+) {
+    const Store store = context.connect();
+    store.transition_worker(arguments.id, event);
+    WorkerInfo worker = store.worker(arguments.id);
+    const auto id = worker.id.value();
+    if (!arguments.wait) {
+        context.answer(
+            to_json(worker),
+            fmt::format(
+                "worker {} ({}): {} requested; it obeys when it hears of it, at its next heartbeat "
+                "at the latest",
+                id,
+                worker.name,
+                to_string(event)
+            )
+        );
+        return ExitCode::ok;
+    }
+    worker = wait_for_worker(store, worker, arguments.timeout);
+    context.answer(
+        to_json(worker), fmt::format("worker {} ({}) is {}", id, worker.name, status_of(worker))
+    );
+    return ExitCode::ok;
+}
+
+void add_transition(const Command& group, WorkerEvent event, const std::string& help) {
+    const auto arguments = std::make_shared<TransitionArguments>();
+    const std::string name(to_string(event));
+    group.add(name, help)
+        .argument("ID", arguments->id, "The worker")
+        .flag("--wait", arguments->wait, true, "Return when the worker has obeyed")
+        .option("--timeout", arguments->timeout, "How long --wait waits at most (default 30s)")
+        .examples("  pawl worker " + name + " 7 --wait")
+        .run([arguments, event](const Context& context) {
+            return move_worker(context, event, *arguments);
         });
 }
 

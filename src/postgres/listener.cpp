@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view run_prefix = "run:";  // has ended
 constexpr std::string_view cancelled_prefix = "cancelled:";
+constexpr std::string_view worker_prefix = "worker:";  // an operator has steered it
 
 std::int64_t number(std::string_view text) {
     std::int64_t value = 0;
@@ -91,6 +92,8 @@ void Listener::deliver(PGconn* connection) {
             signals_.notify(RunId(number(text.substr(run_prefix.size()))));
         } else if (text.starts_with(cancelled_prefix)) {
             signals_.notify_cancelled(RunId(number(text.substr(cancelled_prefix.size()))));
+        } else if (text.starts_with(worker_prefix)) {
+            signals_.notify_workers();
         } else if (const QueueId queue(number(text)); queue) {
             hub_.notify(queue);
         } else {

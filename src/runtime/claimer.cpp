@@ -300,7 +300,9 @@ Claimer::Taken Claimer::claim_from(
     leases_.add(claim.messages, claim.now, asked_at);
     const int count = static_cast<int>(claim.messages.size());
     auto calls = to_calls(claim);
-    if (late) {
+    // The worker was suspended while the claim was under way: it takes nothing any more.
+    const bool suspended = paused_ && scan == store::Scan::streaming;
+    if (late || suspended) {
         hand_back(committer_, leases_, calls);
         return {};
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace pawl::runtime {
 
@@ -12,6 +13,8 @@ using store::WriteStatus;
 namespace {
 constexpr int beats_per_lease = 3;
 constexpr Duration repeat_failed = 1s;
+// Under load every commit of another process may ask for a check.
+constexpr Duration between_checks = 100ms;
 constexpr Duration repeat_busy_first = 5ms;
 constexpr Duration repeat_busy_last = 20ms;
 
@@ -66,6 +69,14 @@ void Heartbeat::beat_now() {
     changed_.notify_one();
 }
 
+void Heartbeat::check_now() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(check_, true)) return;
+    }
+    changed_.notify_one();
+}
+
 void Heartbeat::work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         const auto before = between_clocks();
@@ -86,15 +97,40 @@ void Heartbeat::work(const std::stop_token& stop) {
     }
 }
 
+Duration Heartbeat::until_next() {
+    const Duration lease = leases_.shortest(interval_ * beats_per_lease);
+    const auto interval = std::clamp<Duration>(lease / beats_per_lease, 1ms, interval_);
+    return failed_ ? std::min<Duration>(interval, repeat_failed) : interval;
+}
+
+// A beat that fails says why.
+bool Heartbeat::has_news() {
+    try {
+        return hooks_.has_news();
+    } catch (const std::exception&) {
+        return true;
+    }
+}
+
 void Heartbeat::wait_for_next(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    do {
+    while (!wanted_ && !stop.stop_requested()) {
         sooner_ = false;
-        const Duration lease = leases_.shortest(interval_ * beats_per_lease);
-        auto interval = std::clamp<Duration>(lease / beats_per_lease, 1ms, interval_);
-        if (failed_) interval = std::min<Duration>(interval, repeat_failed);
-        changed_.wait_until(lock, stop, last_ + interval, [&] { return wanted_ || sooner_; });
-    } while (sooner_ && !wanted_ && !stop.stop_requested());
+        const auto due = last_ + until_next();
+        const bool check = check_;
+        changed_.wait_until(lock, stop, check ? std::min(due, next_check_) : due, [&] {
+            return wanted_ || sooner_ || (check_ && !check);
+        });
+        const auto now = LeaseTable::Clock::now();
+        if (now >= due) break;
+        if (wanted_ || !check_ || now < next_check_) continue;
+        check_ = false;
+        next_check_ = now + between_checks;
+        lock.unlock();
+        const bool news = has_news();
+        lock.lock();
+        if (news) break;
+    }
     wanted_ = false;
     last_ = LeaseTable::Clock::now();
 }

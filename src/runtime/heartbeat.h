@@ -21,6 +21,8 @@ public:
         std::function<void(WorkerStatus)> obey;  // what is stored
         // The store has no row for the worker, or is older than the worker's last beat.
         std::function<void(WorkerId, std::string_view why)> unknown;
+        // Whether a beat would tell the worker more than it knows; see Backend::has_news().
+        std::function<bool()> has_news;
         // None got through, or the machine has slept: others may have missed theirs, too.
         std::function<void()> missed;
     };
@@ -37,8 +39,9 @@ public:
     ~Heartbeat();
     Heartbeat(const Heartbeat&) = delete;
     Heartbeat& operator=(const Heartbeat&) = delete;
-    void beat_now();  // returns at once
-    void stop();      // idempotent
+    void beat_now();   // returns at once
+    void check_now();  // beats if there is news; returns at once
+    void stop();       // idempotent
 
 private:
     void work(const std::stop_token& stop);
@@ -49,6 +52,8 @@ private:
         const std::stop_token& stop
     );
     void wait_for_next(const std::stop_token& stop);
+    [[nodiscard]] Duration until_next();
+    [[nodiscard]] bool has_news();
 
     store::Backend& backend_;
     const std::atomic<WorkerId>& worker_;
@@ -60,9 +65,11 @@ private:
     std::condition_variable_any changed_;
     bool wanted_ = false;
     bool sooner_ = false;  // there is a shorter lease than before
+    bool check_ = false;   // something was written that may concern the worker
     bool failed_ = false;  // the last beat
     WorkerId counted_;     // whose beats these are
     std::int64_t beats_ = 0;
+    LeaseTable::Clock::time_point next_check_{};
     LeaseTable::Clock::time_point last_ = LeaseTable::Clock::now();
     std::jthread thread_;
     std::jthread expiry_;  // beats may be held up by the database

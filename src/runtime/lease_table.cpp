@@ -164,6 +164,16 @@ bool LeaseTable::lost(const Lease& lease) const {
     return at == held_.end() || at->second.delivery != lease.delivery || at->second.lost;
 }
 
+std::vector<Lease> LeaseTable::held() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Lease> leases;
+    leases.reserve(held_.size());
+    for (const auto& [message, held] : held_) {
+        if (!held.lost) leases.push_back({message, held.delivery});
+    }
+    return leases;
+}
+
 bool LeaseTable::empty() const {
     const std::lock_guard lock(mutex_);
     return held_.empty();

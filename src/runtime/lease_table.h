@@ -51,6 +51,7 @@ public:
     // A run, or a task of a flow's run that executes.
     [[nodiscard]] bool holds(RunId run) const;
     [[nodiscard]] bool empty() const;
+    [[nodiscard]] std::vector<Lease> held() const;  // without those that are lost
 
 private:
     struct Held {

@@ -70,6 +70,7 @@ WorkerRuntime::WorkerRuntime(
             },
             [this](WorkerStatus stored) { obey(stored); },
             [this](WorkerId missing, std::string_view why) { register_again(missing, why); },
+            [this] { return backend_->has_news(id_, status(), leases_.held()); },
             [this] { claimer_->distrust(); }}
     );
     if (options_.housekeeping) scheduler_ = std::make_unique<Scheduler>(*backend_);
@@ -82,6 +83,7 @@ WorkerRuntime::WorkerRuntime(
     // A run that was cancelled elsewhere: the heartbeat finds out what of ours it is.
     observation_ =
         std::make_unique<base::RunSignals::Observation>(backend_->run_signals(), [this](RunId run) {
+            if (!run) return heartbeat_->check_now();
             if (leases_.holds(run)) heartbeat_->beat_now();
         });
 }

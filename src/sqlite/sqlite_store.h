@@ -134,6 +134,7 @@ public:
 
     WorkerId register_worker(const store::NewWorker& worker) override;
     WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
+    bool has_news(WorkerId worker, WorkerStatus known, std::span<const Lease> held) override;
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
     std::int64_t purge_workers(Duration older_than) override;
     void delete_worker(WorkerId worker) override;

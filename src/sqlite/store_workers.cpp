@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "generated/sqlite_sql.h"
 #include "model/names.h"
+#include "model/worker_state.h"
 #include "sqlite/settler.h"
 #include "sqlite/sqlite_store.h"
 
@@ -83,8 +85,21 @@ store::HeartbeatResult SqliteStore::heartbeat(
     return result;
 }
 
+// Any commit to the file may be the reason for the question.
+bool SqliteStore::has_news(WorkerId worker, WorkerStatus known, std::span<const Lease> held) {
+    return read([&](Session& session) {
+        {
+            Rows rows = session.query(sql::worker_status, worker);
+            if (!rows.next() || to_status(rows.text(0)) != known) return true;
+        }
+        return std::ranges::any_of(held, [&](const Lease& lease) {
+            return !session.query(sql::holder, lease.message, lease.delivery).next();
+        });
+    });
+}
+
 WorkerStatus SqliteStore::transition_worker(WorkerId worker, WorkerEvent event) {
-    return write([&](Session& session, Timestamp now) {
+    const WorkerStatus status = write([&](Session& session, Timestamp now) {
         std::string current;
         {
             Rows rows = session.query(sql::worker_status, worker);
@@ -116,6 +131,9 @@ WorkerStatus SqliteStore::transition_worker(WorkerId worker, WorkerEvent event) 
         session.execute(sql::set_worker_status, worker, std::string_view(next), now);
         return to_status(next);
     });
+    // Other processes, and other stores of this one, see the commit.
+    if (model::is_by_operator(event)) signals_.notify_workers();
+    return status;
 }
 
 std::vector<WorkerInfo> SqliteStore::workers(std::optional<WorkerId> only) {

@@ -332,6 +332,14 @@ public:
     virtual WorkerId register_worker(const NewWorker& worker) = 0;
     // The new status. Throws worker_not_found, invalid_transition.
     virtual WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) = 0;
+    // Something was written, and nobody knows what: whether a heartbeat would tell the worker more
+    // than it knows, its status or a lease that it has lost. Writes nothing. A store that notifies
+    // workers only about themselves need not check.
+    [[nodiscard]] virtual bool has_news(
+        WorkerId /*worker*/, WorkerStatus /*known*/, std::span<const Lease> /*held*/
+    ) {
+        return true;
+    }
     virtual std::vector<WorkerInfo> workers(std::optional<WorkerId> only) = 0;
     virtual std::int64_t purge_workers(Duration older_than) = 0;
     // Throws worker_not_found, invalid_transition.

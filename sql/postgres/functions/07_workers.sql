@@ -96,6 +96,9 @@ begin
     end if;
     update {schema}.workers w set status = next_status, heartbeat_at = {schema}.clock()
     where w.worker_id = worker and w.status <> next_status;
+    if worker_event in ('interrupt', 'suspend', 'resume', 'stop') then  -- it obeys now, not at its next heartbeat
+        perform pg_notify('pawl_{schema_name}', 'worker:' || worker);
+    end if;
     return next_status;
 end
 $$;
