@@ -20,10 +20,10 @@ protected:
 TEST_F(DoctorCliTest, a_healthy_store_is_ok) {
     const Finished found = pawl({"doctor"});
     EXPECT_EQ(found.code, 0) << found.out << found.err;
-    const auto json = pawl_json({"doctor"});
-    EXPECT_EQ(json["ok"], true);
-    EXPECT_GT(json["schema_version"], 0);
-    EXPECT_TRUE(json["problems"].empty());
+    const auto answer = pawl_json({"doctor"});
+    EXPECT_EQ(answer["ok"], true);
+    EXPECT_GT(answer["schema_version"], 0);
+    EXPECT_TRUE(answer["problems"].empty());
 }
 
 TEST_F(DoctorCliTest, a_lost_run_is_found_and_repaired) {
@@ -47,9 +47,9 @@ TEST_F(DoctorCliTest, a_lost_run_is_found_and_repaired) {
 TEST_F(DoctorCliTest, a_paused_queue_is_a_notice) {
     ASSERT_EQ(pawl({"queue", "create", "mail"}).code, 0);
     ASSERT_EQ(pawl({"queue", "pause", "mail"}).code, 0);
-    const auto json = pawl_json({"doctor"});
-    EXPECT_EQ(json["ok"], true);
-    EXPECT_EQ(json["notices"][0]["check"], "queues");
+    const auto answer = pawl_json({"doctor"});
+    EXPECT_EQ(answer["ok"], true);
+    EXPECT_EQ(answer["notices"][0]["check"], "queues");
 }
 
 TEST_F(DoctorCliTest, a_damaged_schema_is_a_problem) {

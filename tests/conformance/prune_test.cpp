@@ -51,7 +51,7 @@ PAWL_FOR_EACH_BACKEND(PruneTest);
 
 TEST_P(PruneTest, it_takes_as_many_batches_as_it_needs) {
     make_ended_runs(1000);
-    keep(RetentionKind::success, "job", {.age = day});
+    keep(RetentionKind::success, "job", {.age = one_day});
     EXPECT_EQ(prune(7), (Counts{{"success", 500}}));
     EXPECT_EQ(count("runs"), 500);
     EXPECT_EQ(count("steps"), 500);
@@ -60,7 +60,7 @@ TEST_P(PruneTest, it_takes_as_many_batches_as_it_needs) {
 
 TEST_P(PruneTest, a_batch_says_where_the_next_one_goes_on) {
     make_ended_runs(10);
-    keep(RetentionKind::failed, "job", {.age = day});
+    keep(RetentionKind::failed, "job", {.age = one_day});
     auto& backend = *store().backend();
     PruneBatch batch = batch_of(RetentionKind::failed, 2);
     PrunedBatch done = backend.prune_batch(batch);
@@ -82,7 +82,7 @@ TEST_P(PruneTest, what_stays_is_passed_over_and_does_not_end_the_pass) {
         "update " + place().table("runs") + fmt::format(" set parent_run_id = {}", parent.value()) +
         " where run_id between 1000001 and 1000010"
     );
-    keep(RetentionKind::success, "job", {.age = day});
+    keep(RetentionKind::success, "job", {.age = one_day});
     EXPECT_EQ(prune(2), (Counts{{"success", 5}}));
     EXPECT_EQ(count("runs", "status = 'SUCCESS'"), 5);
     store().cancel(parent, "enough");
@@ -91,8 +91,8 @@ TEST_P(PruneTest, what_stays_is_passed_over_and_does_not_end_the_pass) {
 
 TEST_P(PruneTest, an_interrupted_pass_loses_nothing_and_the_next_goes_on) {
     make_ended_runs(100);
-    keep(RetentionKind::success, "job", {.age = day});
-    keep(RetentionKind::failed, "job", {.age = day});
+    keep(RetentionKind::success, "job", {.age = one_day});
+    keep(RetentionKind::failed, "job", {.age = one_day});
     {
         store::PrunePass pass(*store().backend(), {.batch_rows = 10});
         for (int i = 0; i < 3; ++i) ASSERT_TRUE(pass.step());
@@ -108,7 +108,7 @@ TEST_P(PruneTest, an_interrupted_pass_loses_nothing_and_the_next_goes_on) {
 
 TEST_P(PruneTest, two_pruners_at_once_remove_each_run_once) {
     make_ended_runs(2000);
-    keep(RetentionKind::success, "job", {.age = day});
+    keep(RetentionKind::success, "job", {.age = one_day});
     const Store other = open();
     std::atomic<std::int64_t> pruned = 0;
     const auto prune_all = [&pruned](const Store& store) {
@@ -125,7 +125,7 @@ TEST_P(PruneTest, two_pruners_at_once_remove_each_run_once) {
 
 TEST_P(PruneTest, work_goes_on_beside_it) {
     make_ended_runs(2000);
-    keep(RetentionKind::success, "job", {.age = day});
+    keep(RetentionKind::success, "job", {.age = one_day});
     std::jthread beside([&] { store().prune({.batch_rows = 20, .share = 100}); });
     std::vector<RunId> mine;
     for (int i = 0; i < 20; ++i) mine.push_back(succeed());
@@ -136,7 +136,7 @@ TEST_P(PruneTest, work_goes_on_beside_it) {
 
 TEST_P(PruneTest, a_policy_that_is_taken_back_stops_a_pass_under_way) {
     make_ended_runs(100);
-    keep(RetentionKind::success, "job", {.age = day});
+    keep(RetentionKind::success, "job", {.age = one_day});
     store::PrunePass pass(*store().backend(), {.batch_rows = 10});
     while (count("runs") == 100) ASSERT_TRUE(pass.step());
     keep(RetentionKind::success, "job", {});
@@ -146,13 +146,13 @@ TEST_P(PruneTest, a_policy_that_is_taken_back_stops_a_pass_under_way) {
 
 TEST_P(PruneTest, events_that_were_looked_through_are_not_looked_through_again) {
     make_ended_runs(100);
-    keep(RetentionKind::events, "job", {.age = day});
+    keep(RetentionKind::events, "job", {.age = one_day});
     auto& backend = *store().backend();
     EXPECT_EQ(backend.prune_batch(batch_of(RetentionKind::events, 60)).looked, 60);
     EXPECT_EQ(backend.prune_batch(batch_of(RetentionKind::events, 60)).looked, 41)
         << "the last one may have had others of its moment";
     EXPECT_EQ(backend.prune_batch(batch_of(RetentionKind::events, 60)).looked, 0);
-    keep(RetentionKind::events, "job", {.age = 2 * day});
+    keep(RetentionKind::events, "job", {.age = 2 * one_day});
     EXPECT_EQ(backend.prune_batch(batch_of(RetentionKind::events, 60)).looked, 60) << "anew";
 }
 

@@ -28,23 +28,23 @@ protected:
 PAWL_FOR_EACH_BACKEND(PrunerTest);
 
 TEST_P(PrunerTest, a_worker_prunes_what_has_become_old) {
-    keep(RetentionKind::success, "job", {.age = day});
+    keep(RetentionKind::success, "job", {.age = one_day});
     const RunId first = succeed();
     Worker worker = make_worker();
     worker.start();
-    advance(day);
+    advance(one_day);
     EXPECT_TRUE(gone(first));
     const RunId second = trigger();
     EXPECT_TRUE(eventually([&] { return status(second) == RunStatus::success; }));
-    advance(day);
+    advance(one_day);
     EXPECT_TRUE(gone(second));
 }
 
 TEST_P(PrunerTest, poll_once_does_a_batch) {
-    keep(RetentionKind::success, "job", {.age = day});
+    keep(RetentionKind::success, "job", {.age = one_day});
     const RunId run = succeed();
     Worker worker = make_worker();
-    advance(day);
+    advance(one_day);
     // One batch each: of soft-deleted runs, of the successes.
     for (int i = 0; i < 2; ++i) EXPECT_EQ(worker.poll_once(), 0);
     EXPECT_FALSE(exists(run));

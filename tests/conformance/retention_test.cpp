@@ -91,7 +91,7 @@ TEST_P(PolicyTest, bad_values_are_refused_and_change_nothing) {
     expect_refused(archive, "", {.age = 1s}, "is of a queue: name one");
     expect_refused(outbox, "job", {.age = 1s}, "is of the whole store");
     expect_refused(success, "job", {.age = -1s}, "age must be 0 to 100 years");
-    expect_refused(success, "job", {.age = 40'000 * day}, "age must be 0 to 100 years");
+    expect_refused(success, "job", {.age = 40'000 * one_day}, "age must be 0 to 100 years");
     expect_refused(success, "job", {.count = -1}, "count must be 0 to 1000000");
     expect_refused(success, "job", {.count = 1'000'001}, "count must be 0 to 1000000");
     for (const auto kind : {deleted, workers})
@@ -121,7 +121,7 @@ PAWL_FOR_EACH_BACKEND(PruneRulesTest);
 
 TEST_P(PruneRulesTest, without_a_policy_nothing_goes) {
     const RunId run = succeed();
-    advance(1000 * day);
+    advance(1000 * one_day);
     EXPECT_EQ(prune(), Counts());
     EXPECT_TRUE(exists(run));
 }
@@ -130,20 +130,20 @@ TEST_P(PruneRulesTest, a_policy_for_all_lets_go_what_has_no_policy_of_its_own) {
     make_workflow("other");
     make_workflow("kept");
     make_queue("mail");
-    keep(RetentionKind::success, all_names, {.age = 10 * day});
+    keep(RetentionKind::success, all_names, {.age = 10 * one_day});
     keep(RetentionKind::archive, all_names, {.count = 1});
-    keep(RetentionKind::success, "other", {.age = 100 * day});
+    keep(RetentionKind::success, "other", {.age = 100 * one_day});
     keep(RetentionKind::success, "kept", {});
     const std::vector<RunId> runs{succeed(), succeed("other"), succeed("kept"), fail_run()};
     const Queue mail = store().queue("mail");
     enqueue_many(mail, 3);
     mail.archive(leases(take(mail, 3)));
-    advance(11 * day);
+    advance(11 * one_day);
     EXPECT_EQ(prune(), (Counts{{"success", 1}, {"archive", 2}}));
     EXPECT_EQ(existing(runs), "0 1 1 1");
     make_workflow("late");
     const RunId late = succeed("late");
-    advance(100 * day);
+    advance(100 * one_day);
     EXPECT_EQ(prune(), (Counts{{"success", 2}})) << "a workflow that came later, and the long one";
     EXPECT_FALSE(exists(late));
     EXPECT_EQ(existing(runs), "0 0 1 1");
@@ -151,21 +151,21 @@ TEST_P(PruneRulesTest, a_policy_for_all_lets_go_what_has_no_policy_of_its_own) {
     EXPECT_EQ(prune(), (Counts{{"success", 1}})) << "now the policy for all holds for it too";
     keep(RetentionKind::success, all_names, {});
     const RunId last = succeed();
-    advance(1000 * day);
+    advance(1000 * one_day);
     EXPECT_EQ(prune(), Counts()) << "it was taken back";
     EXPECT_TRUE(exists(last));
 }
 
 TEST_P(PruneRulesTest, events_go_by_a_policy_for_all_in_every_workflow) {
     make_workflow("other");
-    keep(RetentionKind::events, all_names, {.age = 10 * day});
+    keep(RetentionKind::events, all_names, {.age = 10 * one_day});
     const std::vector<RunId> runs{succeed(), succeed("other")};
     for (const RunId run : runs) add_events(run, 2);
-    advance(11 * day);
+    advance(11 * one_day);
     EXPECT_EQ(prune(), (Counts{{"events", 4}}));
     const RunId late = succeed("other");
     add_events(late, 3);
-    advance(11 * day);
+    advance(11 * one_day);
     EXPECT_EQ(prune(), (Counts{{"events", 3}}));
     EXPECT_EQ(existing(runs), "1 1");
 }
@@ -174,9 +174,9 @@ TEST_P(PruneRulesTest, stopped_and_lost_workers_go_after_a_week) {
     const WorkerId stopped = store().backend()->register_worker({"a", "h", 0, 1, 30s, {}, {}});
     store().transition_worker(stopped, WorkerEvent::stop);
     (void)store().backend()->register_worker({"b", "h", 0, 1, 30s, {}, {}});
-    advance(6 * day);
+    advance(6 * one_day);
     EXPECT_EQ(prune(), Counts());
-    advance(2 * day);
+    advance(2 * one_day);
     (void)store().backend()->register_worker({"c", "h", 0, 1, 30s, {}, {}});
     EXPECT_EQ(prune(), (Counts{{"workers", 2}}));
     ASSERT_EQ(store().workers().size(), 1U);
@@ -184,16 +184,16 @@ TEST_P(PruneRulesTest, stopped_and_lost_workers_go_after_a_week) {
 }
 
 TEST_P(PruneRulesTest, successes_go_by_age_with_all_that_belongs_to_them) {
-    keep(RetentionKind::success, "job", {.age = 10 * day});
+    keep(RetentionKind::success, "job", {.age = 10 * one_day});
     const RunId tagged = trigger("job", {}, {.tags = {"red"}});
     const Held held = claim_one();
     ASSERT_EQ(commit(checkpoint(held.lease(), "a", 0)), WriteStatus::done);
     store().resume(tagged, "unused", Json{}, {.early = true});
     add_events(tagged, 2);
     ASSERT_EQ(commit(success(held.lease())), WriteStatus::done);
-    advance(5 * day);
+    advance(5 * one_day);
     const RunId newer = succeed();
-    advance(5 * day - 1ms);
+    advance(5 * one_day - 1ms);
     EXPECT_EQ(prune(), Counts()) << "a moment too early";
     advance(1ms);
     EXPECT_EQ(prune(), (Counts{{"success", 1}}));
@@ -210,14 +210,14 @@ TEST_P(PruneRulesTest, failures_have_a_policy_of_their_own) {
     const RunId bad = fail_run();
     const RunId cancelled = trigger();
     store().cancel(cancelled, "enough");
-    keep(RetentionKind::failed, "job", {.age = day});
-    advance(day);
+    keep(RetentionKind::failed, "job", {.age = one_day});
+    advance(one_day);
     EXPECT_EQ(prune(), (Counts{{"failed", 2}}));
     EXPECT_EQ(existing({good, bad, cancelled}), "1 0 0");
     keep(RetentionKind::failed, "job", {});
-    keep(RetentionKind::success, "job", {.age = day});
+    keep(RetentionKind::success, "job", {.age = one_day});
     const RunId bad_again = fail_run();
-    advance(day);
+    advance(one_day);
     EXPECT_EQ(prune(), (Counts{{"success", 1}}));
     EXPECT_EQ(existing({good, bad_again}), "0 1");
 }
@@ -243,11 +243,11 @@ TEST_P(PruneRulesTest, failures_go_by_count_too) {
 }
 
 TEST_P(PruneRulesTest, with_both_limits_each_of_them_lets_go) {
-    keep(RetentionKind::success, "job", {.age = 10 * day, .count = 2});
+    keep(RetentionKind::success, "job", {.age = 10 * one_day, .count = 2});
     std::vector<RunId> runs{succeed(), succeed(), succeed()};
     EXPECT_EQ(prune(), (Counts{{"success", 1}})) << "by count";
     EXPECT_EQ(existing(runs), "0 1 1");
-    advance(10 * day);
+    advance(10 * one_day);
     runs.push_back(succeed());
     EXPECT_EQ(prune(), (Counts{{"success", 2}})) << "by age";
     EXPECT_EQ(existing(runs), "0 0 0 1");
@@ -269,20 +269,20 @@ TEST_P(PruneRulesTest, live_runs_stay) {
     const Held paused = claim_one();
     ASSERT_EQ(commit(pause_step(paused.lease(), "p", 0, 1h)), WriteStatus::done);
     const RunId later = trigger("job", {}, {.delay = 9000h});
-    advance(1000 * day);
+    advance(1000 * one_day);
     EXPECT_EQ(prune(), Counts());
     EXPECT_EQ(existing({queued, later}), "1 1");
 }
 
 TEST_P(PruneRulesTest, events_go_alone_where_only_they_have_a_policy) {
-    keep(RetentionKind::events, "job", {.age = day});
+    keep(RetentionKind::events, "job", {.age = one_day});
     const RunId good = succeed();
     const RunId bad = fail_run();
     const Held live = trigger_and_claim();
     ASSERT_EQ(commit(pause_step(live.lease(), "p", 0, 1000h)), WriteStatus::done);
     for (const RunId run : {good, bad, live.id()}) add_events(run, 2);
     EXPECT_EQ(prune(), Counts());
-    advance(day);
+    advance(one_day);
     const RunId newer = succeed();
     add_events(newer, 3);
     EXPECT_EQ(prune(), (Counts{{"events", 4}}));
@@ -292,7 +292,7 @@ TEST_P(PruneRulesTest, events_go_alone_where_only_they_have_a_policy) {
     EXPECT_EQ(store().events(newer).size(), 3U);
     EXPECT_EQ(store().steps(good).size(), 1U);
     EXPECT_EQ(prune(), Counts());
-    advance(day);
+    advance(one_day);
     EXPECT_EQ(prune(), (Counts{{"events", 3}}));
 }
 
@@ -310,7 +310,7 @@ TEST_P(PruneRulesTest, soft_deleted_runs_go_after_their_grace_time_whatever_thei
     const RunId live = trigger();
     store().delete_run(good, "oops");
     store().delete_run(live, "oops");
-    advance(7 * day - 1ms);
+    advance(7 * one_day - 1ms);
     EXPECT_EQ(prune(), Counts());
     EXPECT_EQ(existing({good, live}), "1 1");
     advance(1ms);
@@ -319,7 +319,7 @@ TEST_P(PruneRulesTest, soft_deleted_runs_go_after_their_grace_time_whatever_thei
     const RunId kept = trigger();
     store().delete_run(kept, "oops");
     store().set_retention(RetentionKind::deleted, {});
-    advance(1000 * day);
+    advance(1000 * one_day);
     EXPECT_EQ(prune(), Counts());
     store().set_retention(RetentionKind::deleted, {.age = 1s});
     EXPECT_EQ(prune(), (Counts{{"deleted", 1}}));
@@ -334,20 +334,20 @@ TEST_P(PruneRulesTest, the_archive_and_the_dead_letters_have_a_policy_each) {
     for (const Message& message : take(queue, 2))
         ASSERT_EQ(queue.fail(message, "no", 1s), Outcome::done);
     ASSERT_EQ(other.archive(take_one(other)), Outcome::done);
-    keep(RetentionKind::archive, "mail", {.age = day, .count = 2});
+    keep(RetentionKind::archive, "mail", {.age = one_day, .count = 2});
     EXPECT_EQ(prune(), (Counts{{"archive", 1}}));
     keep(RetentionKind::dead_letters, "mail", {.count = 1});
-    advance(day);
+    advance(one_day);
     EXPECT_EQ(prune(), (Counts{{"archive", 2}, {"dead-letters", 1}}));
     EXPECT_EQ(queue.stats().archived, 0);
     EXPECT_EQ(queue.stats().dead, 1);
     EXPECT_EQ(other.stats().archived, 1);
-    keep(RetentionKind::dead_letters, "mail", {.age = day});
+    keep(RetentionKind::dead_letters, "mail", {.age = one_day});
     EXPECT_EQ(prune(), (Counts{{"dead-letters", 1}}));
 }
 
 TEST_P(PruneRulesTest, published_events_go_pending_and_parked_ones_never) {
-    store().set_retention(RetentionKind::outbox, {.age = day});
+    store().set_retention(RetentionKind::outbox, {.age = one_day});
     for (const char* type : {"sent", "parked", "sent"}) store().publish({type, Json{"1"}});
     dispatcher(store(), [](const OutboxEvent& event) {
         return event.type == "sent" ? SinkResult{}
@@ -355,7 +355,7 @@ TEST_P(PruneRulesTest, published_events_go_pending_and_parked_ones_never) {
     }).dispatch_once();
     store().publish({"pending", Json{"1"}});
     EXPECT_EQ(prune(), Counts());
-    advance(day);
+    advance(one_day);
     EXPECT_EQ(prune(), (Counts{{"outbox", 2}}));
     ASSERT_EQ(store().outbox().size(), 2U);
     EXPECT_EQ(store().outbox()[0].type, "parked");

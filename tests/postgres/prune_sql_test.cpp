@@ -16,14 +16,14 @@ INSTANTIATE_TEST_SUITE_P(, PruneSqlTest, ::testing::Values(BackendKind::postgres
 
 TEST_P(PruneSqlTest, one_call_prunes_so_many_rows_and_says_whether_more_are_left) {
     make_workflow("other");
-    store().set_retention(RetentionKind::success, all_names, {.age = 1 * day});
+    store().set_retention(RetentionKind::success, all_names, {.age = 1 * one_day});
     for (int i = 0; i < 3; ++i) {
         (void)succeed();
         (void)succeed("other");
     }
     const RunId failed = fail_run();
     EXPECT_EQ(call(), (Row{"0", "f"}));
-    advance(2 * day);
+    advance(2 * one_day);
     EXPECT_EQ(call("4"), (Row{"4", "t"}));
     EXPECT_EQ(call("4"), (Row{"2", "f"}));
     EXPECT_EQ(count("runs"), 1);
@@ -33,7 +33,7 @@ TEST_P(PruneSqlTest, one_call_prunes_so_many_rows_and_says_whether_more_are_left
 
 TEST_P(PruneSqlTest, rows_that_must_stay_do_not_stop_it) {
     const RunId parent = trigger("job");
-    store().set_retention(RetentionKind::success, "job", {.age = 1 * day});
+    store().set_retention(RetentionKind::success, "job", {.age = 1 * one_day});
     for (int i = 0; i < 3; ++i) {
         const RunId child = trigger("job", {}, {.parent = parent});
         const auto claimed = claim(2).messages;
@@ -44,7 +44,7 @@ TEST_P(PruneSqlTest, rows_that_must_stay_do_not_stop_it) {
     }
     const RunId free = trigger("job");
     ASSERT_EQ(commit(success(claim_one().lease())), WriteStatus::done);
-    advance(2 * day);
+    advance(2 * one_day);
     EXPECT_EQ(call("1"), (Row{"1", "t"}));
     EXPECT_FALSE(exists(free));
     EXPECT_EQ(call(), (Row{"0", "f"})) << "a live parent keeps its children";

@@ -105,10 +105,10 @@ TEST_P(FlowSqliteTest, plans_do_not_scan) {
 // However many tasks of other steps wait.
 TEST_P(FlowSqliteTest, a_claim_of_steps_reads_the_index_of_their_lanes) {
     for (const auto* statement :
-         {&sql::due_lane_tasks,
-          &sql::top_lane_priority,
-          &sql::ready_lane_messages,
-          &sql::next_lane_due}) {
+         {&sqlite::sql::due_lane_tasks,
+          &sqlite::sql::top_lane_priority,
+          &sqlite::sql::ready_lane_messages,
+          &sqlite::sql::next_lane_due}) {
         expect_no_scan(*statement);
         EXPECT_TRUE(contains(plan(*statement), "pawl_messages_lane_")) << statement->name;
     }

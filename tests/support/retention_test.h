@@ -12,7 +12,7 @@ namespace pawl::test {
 
 using namespace std::chrono_literals;
 
-inline constexpr Duration day = std::chrono::hours(24);
+inline constexpr Duration one_day = std::chrono::hours(24);
 
 class RetentionTest : public FlowTest {
 protected:
