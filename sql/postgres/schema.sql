@@ -87,6 +87,16 @@ where n.nspname = @schema::text and p.prokind in ('f', 'p')
 alter schema {schema} rename to "{schema_name}_as_found";
 create schema {schema}
 
+-- Who owns the schema, who asks, whether the owner gains nothing by what we create, and who else may create there.
+-- name: schema_owner(schema)
+select o.rolname::text, current_user::text, o.rolname = current_user or o.rolsuper,
+       coalesce((select string_agg(coalesce(r.rolname::text, 'PUBLIC'), ', ')
+                 from aclexplode(n.nspacl) a left join pg_roles r on r.oid = a.grantee
+                 where a.privilege_type = 'CREATE' and a.grantee <> n.nspowner and not coalesce(r.rolsuper, false)),
+                '')
+from pg_namespace n join pg_roles o on o.oid = n.nspowner
+where n.nspname = @schema::text
+
 -- name: create_schema()
 create schema if not exists {schema}
 

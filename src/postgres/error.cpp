@@ -1,9 +1,11 @@
 #include "postgres/error.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <utility>
 
+#include "generated/postgres_migrations.h"
 #include "model/check.h"
 
 namespace pawl::postgres {
@@ -38,6 +40,40 @@ constexpr std::array<std::pair<std::string_view, ErrorCode>, 20> own_states{{
     {"PW019", ErrorCode::outbox_event_not_found},
     {"PW020", ErrorCode::step_not_waiting},
 }};
+
+// The access that sql/postgres/functions/90_access.sql asks for, which is the only list of it.
+std::string_view needed_access(std::string_view function) {
+    constexpr std::string_view begin = "when p.proname in (";
+    const auto file = std::ranges::find_if(sql::functions, [&](std::string_view text) {
+        return text.find(begin) != std::string_view::npos;
+    });
+    if (file == sql::functions.end()) return "operator";
+    std::string_view list = file->substr(file->find(begin));
+    list = list.substr(0, list.find("else 'operator'"));
+    constexpr std::string_view then = "then '";
+    const auto at = list.find(fmt::format("'{}'", function));
+    const auto level = at == std::string_view::npos ? at : list.find(then, at);
+    if (level == std::string_view::npos) return "operator";
+    list.remove_prefix(level + then.size());
+    return list.substr(0, list.find('\''));
+}
+
+// "permission denied for function retry": the object comes last.
+Error no_access(const ServerError& error, std::string_view schema) {
+    const std::string_view object =
+        std::string_view(error.message).substr(error.message.rfind(' ') + 1);
+    const bool is_function = error.message.find("function") != std::string::npos;
+    return {
+        ErrorCode::database_error,
+        fmt::format(
+            "{}: the owner of schema '{}' gives the role of this connection access with select "
+            "{}.grant_access('ROLE', '{}')",
+            error.message,
+            schema,
+            schema,
+            is_function ? needed_access(object) : "producer, worker or operator"
+        )};
+}
 
 }  // namespace
 
@@ -89,6 +125,7 @@ Error to_error(const ServerError& error, std::string_view schema) {
             ErrorCode::pooler_detected,
             "a connection pooler in transaction mode answers: add pooler=transaction to the URL"};
     }
+    if (error.sqlstate == "42501") return no_access(error, schema);
     if (error.sqlstate == "22021") return {ErrorCode::invalid_argument, model::not_text};
     if (error.sqlstate == "22P02" || error.sqlstate == "22P05")
         return {ErrorCode::invalid_payload, "the database refused the payload: " + error.message};

@@ -82,6 +82,10 @@ void SchemaRepair::restore(Schema schema) {
     const auto recorded = recorded_catalogue(connection_);
     auto differences = recorded ? damage(found, *recorded) : std::vector<Difference>{};
     if (recorded && differences.empty()) return;
+    if (const auto why = unsafe_schema(connection_, target_.schema); !why.empty()) {
+        for (const auto& difference : differences) cannot(difference, why);
+        return;
+    }
     try {
         const auto expected = expected_catalogue(connection_, target_.schema);
         if (!found.contains(manifest_table)) {  // a copy of what the library defines: no data

@@ -1,5 +1,7 @@
 #include "postgres/schema_state.h"
 
+#include <fmt/format.h>
+
 #include "generated/postgres_migrations.h"
 #include "generated/postgres_sql.h"
 
@@ -115,6 +117,38 @@ void record_catalogue(Connection& connection, const store::Catalogue& expected) 
     params.text_array(kinds).text_array(names).text_array(definitions);
     connection.run(sql::clear_manifest, {}, Access::write);
     connection.run(sql::record_manifest, params, Access::write);
+}
+
+namespace {
+Rows read_owner(Connection& connection, const std::string& schema) {
+    Params params;
+    params.text(schema);
+    return connection.run(sql::schema_owner, params, Access::read);
+}
+}  // namespace
+
+std::string unsafe_creators(Connection& connection, const std::string& schema) {
+    const Rows rows = read_owner(connection, schema);
+    const std::string creators = rows.empty() ? std::string() : rows.string(0, 3);
+    if (creators.empty()) return {};
+    return fmt::format(
+        "{1} may create objects in schema '{0}' and could change what pawl's functions do: run: "
+        "revoke create on schema {0} from {1}",
+        schema,
+        creators
+    );
+}
+
+std::string unsafe_schema(Connection& connection, const std::string& schema) {
+    const Rows rows = read_owner(connection, schema);
+    if (rows.empty() || rows.boolean(0, 2)) return unsafe_creators(connection, schema);
+    return fmt::format(
+        "schema '{0}' belongs to role '{1}', which would get the rights of '{2}' by what '{2}' "
+        "installs there: install as '{1}', or run: alter schema {0} owner to {2}",
+        schema,
+        rows.string(0, 0),
+        rows.string(0, 1)
+    );
 }
 
 ScriptTransaction::ScriptTransaction(Connection& connection) : connection_(connection) {

@@ -34,6 +34,11 @@ void apply_functions(Connection& connection);
 void create_manifest(Connection& connection);
 void record_catalogue(Connection& connection, const store::Catalogue& expected);
 
+// Why functions with the rights of the current role must not be created in the schema: its owner,
+// or a role that may create objects there, could replace what they use. Empty: nothing.
+[[nodiscard]] std::string unsafe_creators(Connection& connection, const std::string& schema);
+[[nodiscard]] std::string unsafe_schema(Connection& connection, const std::string& schema);
+
 // begin; rollback unless committed.
 class ScriptTransaction {
 public:

@@ -44,6 +44,11 @@ void lock_schema(Connection& connection, const std::string& schema) {
     connection.run(sql::install_lock, key, Access::write);
 }
 
+void refuse_unsafe(Connection& connection, const std::string& schema) {
+    const std::string why = unsafe_schema(connection, schema);
+    if (!why.empty()) throw Error(ErrorCode::invalid_argument, why);
+}
+
 void upgrade(Connection& connection, int version) {
     connection.run_script(connection.expand(sql::create_schema.text), sql::create_schema.name);
     apply_scripts(connection, version);
@@ -105,8 +110,10 @@ InstallReport PostgresStore::install() {
         report.version = library_version();
         const bool fresh =
             installed.version == 0 && found_catalogue(*connection, target_.schema).empty();
-        if (installed.version < library_version() || installed.functions != functions_checksum())
+        if (installed.version < library_version() || installed.functions != functions_checksum()) {
+            refuse_unsafe(*connection, target_.schema);
             upgrade(*connection, installed.version);
+        }
         repair.restore(fresh ? SchemaRepair::Schema::fresh : SchemaRepair::Schema::existing);
         transaction.commit();
         repair.restore_indexes();
@@ -136,6 +143,8 @@ SchemaReport PostgresStore::inspect(Connection& connection) {
         return report;
     }
     report.version = library_version();
+    if (const auto creators = unsafe_creators(connection, target_.schema); !creators.empty())
+        report.problems.push_back(creators);
     const auto found = found_catalogue(connection, target_.schema);
     std::optional<store::Catalogue> expected;
     try {

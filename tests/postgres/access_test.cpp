@@ -179,6 +179,61 @@ TEST_P(AccessTest, an_install_is_not_stopped_by_what_a_user_has_built_on_a_funct
     EXPECT_EQ(database()->value("select workflow from " + mine + "my_workflows"), "job");
 }
 
+TEST_P(AccessTest, a_missing_right_names_the_access_that_is_needed) {
+    const auto error_as = [&](const std::string& access, const std::function<void(Store&)>& call) {
+        database()->run(
+            "select " + place().schema() + ".grant_access('" + role() + "', '" + access + "')"
+        );
+        Store store =
+            connect(with_parameter(place().url(), "options=-crole%3D" + role()), options());
+        return std::string(error_of([&] { call(store); }).what());
+    };
+    const std::string grant = place().schema() + ".grant_access('ROLE', '";
+    const RunId run = trigger();
+    const auto none = error_as("none", [&](Store& store) { (void)store.queues(); });
+    EXPECT_TRUE(contains(none, grant + "producer, worker or operator')"));
+    const auto retry = error_as("producer", [&](Store& store) { (void)store.retry(run); });
+    EXPECT_TRUE(contains(retry, "permission denied for function retry")) << retry;
+    EXPECT_TRUE(contains(retry, grant + "operator')")) << retry;
+    const auto dequeue =
+        error_as("producer", [&](Store& store) { (void)store.queue("work").dequeue(); });
+    EXPECT_TRUE(contains(dequeue, grant + "worker')")) << dequeue;
+}
+
+TEST_P(AccessTest, a_schema_of_another_role_is_not_installed_into) {
+    const std::string schema = place().schema() + "_theirs";
+    const auto base = database();
+    base->run("create schema " + schema + " authorization " + role());
+    const auto url = with_parameter(test_server_url(), "schema=" + schema);
+    const Error error = error_of([&] { connect(url, options()).install(); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_TRUE(contains(error.what(), "belongs to role '" + role() + "'")) << error.what();
+    EXPECT_TRUE(contains(error.what(), "alter schema " + schema + " owner to"));
+    EXPECT_EQ(
+        base->number(
+            "select count(*) from pg_class where relnamespace = '" + schema + "'::regnamespace"
+        ),
+        0
+    );
+    base->run(
+        "grant create on database " + base->value("select current_database()") + " to " + role()
+    );
+    connect(with_parameter(url, "options=-crole%3D" + role()), options()).install();
+    base->run("drop schema " + schema + " cascade");
+}
+
+TEST_P(AccessTest, a_schema_in_which_others_may_create_objects_is_unsafe) {
+    const auto base = database();
+    base->run("grant create on schema " + place().schema() + " to " + role());
+    const SchemaReport report = store().verify();
+    ASSERT_EQ(report.problems.size(), 1U);
+    EXPECT_TRUE(contains(
+        report.problems.front(), "revoke create on schema " + place().schema() + " from " + role()
+    ));
+    base->run("update " + place().table("schema_version") + " set functions = ''");
+    EXPECT_EQ(error_of([&] { store().install(); }).code(), ErrorCode::invalid_argument);
+}
+
 TEST_P(AccessTest, a_role_without_access_can_do_nothing) {
     for (const auto& calls : {producer_calls, worker_calls, operator_calls}) {
         for (const std::string& call : calls)

@@ -90,5 +90,48 @@ TEST_F(FileTest, a_read_only_file_in_use_can_be_inspected) {
     EXPECT_EQ(open().queues().size(), 1U);
 }
 
+// As `mv backup.db store.db` does.
+void replace(const std::string& file, const std::string& backup) {
+    std::filesystem::rename(backup, file);
+    for (const std::string end : {"-wal", "-shm"}) std::filesystem::remove(file + end);
+}
+
+TEST_F(FileTest, a_file_that_is_replaced_is_opened_again) {
+    const Store store = open();
+    store.install();
+    store.create_queue("old");
+    const std::string backup = directory_.file("backup.db");
+    open_sqlite_database(file())->run("vacuum into '" + backup + "'");
+    store.create_queue("later");
+    EXPECT_EQ(store.queues().size(), 2U);
+    replace(file(), backup);
+    EXPECT_EQ(store.queues().size(), 1U);
+    store.create_queue("new");
+    EXPECT_EQ(open().queues().size(), 2U) << "it was written to the new file";
+}
+
+TEST_F(FileTest, a_worker_notices_that_its_file_was_replaced) {
+    const LogLines log;
+    options_.log = log.hook();
+    const Store store = open();
+    store.install();
+    store.create_workflow("job");
+    auto made = pawl::worker("w").heartbeat(20ms).handle("job", [](Context&) {}).create(store);
+    made.start();
+    const std::string backup = directory_.file("backup.db");
+    open_sqlite_database(file())->run("vacuum into '" + backup + "'");
+    const WorkerId before = made.id();
+    const auto beats = [&] {
+        return open_sqlite_database(file())->number("select max(beats) from pawl_workers");
+    };
+    const auto saved = open_sqlite_database(backup)->number("select max(beats) from pawl_workers");
+    EXPECT_TRUE(eventually([&] { return beats() > saved + 2; }));
+    replace(file(), backup);
+    EXPECT_TRUE(eventually([&] { return made.id() != before; }));
+    EXPECT_TRUE(contains(log.text(), "store restored"));
+    const pawl::Run run = pawl::workflow("job").trigger(Json{"1"}).execute(open());
+    EXPECT_NO_THROW((void)run.wait_json(30s)) << "and works on";
+}
+
 }  // namespace
 }  // namespace pawl::test
