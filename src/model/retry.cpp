@@ -6,6 +6,7 @@ namespace pawl::model {
 
 Duration backoff(int failures, Duration base, Duration cap, double jitter) {
     Duration raw = std::min(base, cap);
+    if (raw == Duration::zero()) return raw;
     for (int i = 0; i < failures && raw < cap; ++i) {
         raw = raw > cap / 2 ? cap : raw * 2;  // never multiplies past the cap: no overflow
     }

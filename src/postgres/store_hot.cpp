@@ -219,6 +219,13 @@ void PostgresStore::commit_range(
                 return;
             }
             break;
+        } catch (const Error& error) {  // refused before it was sent: text that is not UTF-8
+            if (error.code() != ErrorCode::invalid_argument) throw;
+            if (writes.size() == 1) {
+                outcomes[0] = {WriteStatus::rejected, error.what(), error.code()};
+                return;
+            }
+            break;
         }
     }
     const std::size_t half = writes.size() / 2;

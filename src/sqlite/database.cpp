@@ -68,7 +68,8 @@ ConnectionHandle open_connection(
     std::error_code ignored;
     if (role != Database::Role::creator && !std::filesystem::exists(absolute_path, ignored))
         throw no_file_error(target.path);
-    if ((code & 0xff) == SQLITE_CANTOPEN && is_at_rest(absolute_path)) {
+    const int primary = code & 0xff;
+    if ((primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY) && is_at_rest(absolute_path)) {
         const int immutable = try_open(
             as_uri(absolute_path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle
         );

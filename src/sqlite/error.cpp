@@ -89,6 +89,7 @@ Error make_error(
 
 bool concerns_one_statement(const Error& error) {
     return error.code() == ErrorCode::database_error ||
+           error.code() == ErrorCode::invalid_argument ||
            error.code() == ErrorCode::workflow_not_found;
 }
 

@@ -45,8 +45,8 @@ TEST_P(PrunerTest, poll_once_does_a_batch) {
     const RunId run = succeed();
     Worker worker = make_worker();
     advance(one_day);
-    // One batch each: of soft-deleted runs, of the successes.
-    for (int i = 0; i < 2; ++i) EXPECT_EQ(worker.poll_once(), 0);
+    // One batch each: of soft-deleted runs, of workers, of the successes.
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(worker.poll_once(), 0);
     EXPECT_FALSE(exists(run));
 }
 
@@ -75,6 +75,7 @@ TEST_P(PrunerTest, it_rests_longer_beside_live_work_and_waits_for_its_next_turn)
     bool busy = true;
     runtime::Pruner pruner(*slow.backend(), [&] { return busy; });
     EXPECT_GE(pruner.look(), Duration(1ms)) << "the soft-deleted ones";
+    EXPECT_GE(pruner.look(), Duration(1ms)) << "the workers";
     busy = false;
     EXPECT_GE(pruner.look(), Duration(1ms)) << "the successes";
     EXPECT_EQ(count("runs"), 0);
@@ -99,7 +100,7 @@ TEST_P(PrunerTest, one_that_stops_hands_its_turn_to_another) {
     }
     EXPECT_TRUE(exists(run));
     runtime::Pruner second(*slow.backend(), idle);
-    for (int i = 0; i < 2; ++i) second.look();
+    for (int i = 0; i < 3; ++i) second.look();
     EXPECT_FALSE(exists(run));
 }
 

@@ -105,7 +105,7 @@ TEST_P(TriggerTest, bad_input_is_refused_and_named) {
     const std::vector<NewRun> batch{{"job", {}, {}}, {"job", {}, {}}, {"job", Json{"nan"}, {}}};
     const Error error = error_of([&] { execute_many(batch, store()); });
     EXPECT_EQ(error.code(), ErrorCode::invalid_payload);
-    EXPECT_TRUE(contains(error.what(), "run 2 of")) << "the index";
+    EXPECT_TRUE(contains(error.what(), "item 2 of the batch")) << "the index";
     EXPECT_EQ(store().count_runs().queued, 0);
 }
 

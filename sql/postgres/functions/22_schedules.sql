@@ -245,8 +245,9 @@ declare
     made     bigint[];
 begin
     fired := false;
-    if coalesce(cardinality(fire_ats), 0) > 10000 or cardinality(ats) is distinct from cardinality(fire_ats)
-       or cardinality(idempotency_keys) is distinct from cardinality(fire_ats)
+    if coalesce(cardinality(fire_ats), 0) > 10000
+       or coalesce(cardinality(ats), 0) <> coalesce(cardinality(fire_ats), 0)
+       or coalesce(cardinality(idempotency_keys), 0) <> coalesce(cardinality(fire_ats), 0)
        or num_nulls(variadic fire_ats) > 0 then
         raise exception 'fire_ats, ats and idempotency_keys must have as many elements, at most 10000, none null'
             using errcode = 'PW003';
