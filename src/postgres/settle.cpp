@@ -223,6 +223,7 @@ WriteStatus to_status(std::string_view outcome) {
 WriteOutcome to_outcome(std::string_view outcome, const Write& write) {
     if (outcome == "workflow_queue") return store::refused_workflow_message(write);
     if (outcome == "other_queue") return store::refused_other_queue(write);
+    if (outcome == "invalid") return store::refused_value(write);
     return {to_status(outcome), {}};
 }
 

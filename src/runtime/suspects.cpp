@@ -9,6 +9,12 @@ using store::Write;
 using store::WriteKind;
 using store::WriteOutcome;
 
+namespace {
+
+constexpr Duration hand_back_within = 500ms;  // a database that does not answer delays no suspect
+
+}  // namespace
+
 int hand_back(
     Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Executing>> unstarted
 ) {
@@ -72,6 +78,9 @@ void Suspects::execute_first(const std::stop_token& stop) {
         };
         if (executor_.wait_to_start(start_at, stop)) {
             held_.erase(held_.begin());
+            // If this one kills the process, the others must not get a strike for it.
+            give_back_all();
+            committer_.flush(Clock::now() + hand_back_within);
             executor_.push_alone(call);
             executor_.wait_until_ended(*call, SuspectPolicy::end_at(Clock::now()), stop);
         }

@@ -43,4 +43,22 @@ WriteOutcome refused_other_queue(const Write& write) {
         ErrorCode::message_not_found};
 }
 
+WriteOutcome refused_value(const Write& write) {
+    if (write.call)
+        return {
+            WriteStatus::rejected,
+            fmt::format(
+                "workflow '{}' does not exist, or its input or options are invalid",
+                write.call->workflow
+            ),
+            ErrorCode::workflow_not_found};
+    return {
+        WriteStatus::rejected,
+        fmt::format(
+            "a value in the report about message {} can never be recorded",
+            write.lease.message.value()
+        ),
+        ErrorCode::invalid_argument};
+}
+
 }  // namespace pawl::store

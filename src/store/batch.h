@@ -206,6 +206,7 @@ struct WriteOutcome {
 // The refusals that both stores word alike.
 [[nodiscard]] WriteOutcome refused_workflow_message(const Write& write);
 [[nodiscard]] WriteOutcome refused_other_queue(const Write& write);
+[[nodiscard]] WriteOutcome refused_value(const Write& write);
 
 // What became of the rejection of an answer.
 enum class Rejection {

@@ -32,6 +32,7 @@ TEST_P(AuditTest, a_lease_that_ends_without_a_report_is_an_event_when_another_wo
     keep(AuditLevel::exceptions);
     store::NewWorker lost_worker;
     lost_worker.name = "dead";
+    lost_worker.lease = 30s;
     const WorkerId dead = store().backend()->register_worker(lost_worker);
     const RunId run = trigger();
     (void)claim_one("job", dead);

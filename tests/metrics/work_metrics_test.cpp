@@ -37,6 +37,7 @@ TEST_P(WorkMetricsTest, a_workers_families_have_the_documented_names_and_types) 
             "pawl_outbox_events_total counter",
             "pawl_outbox_lag_seconds gauge",
             "pawl_queue_messages gauge",
+            "pawl_queue_messages_at_least gauge",
             "pawl_queue_oldest_ready_seconds gauge",
             "pawl_retries_total counter",
             "pawl_run_duration_seconds histogram",

@@ -124,21 +124,6 @@ TEST_P(CallLockTest, a_flow_is_cancelled_while_what_it_waits_for_is_failed) {
     cancel_and_commit(*other, both);
 }
 
-TEST_P(CallLockTest, a_run_cannot_be_buried_while_its_caller_is_locked) {
-    const Call both = call();
-    EXPECT_EQ(claim("child"), both.child);
-    const std::string bury = "select bury(array[" + both.child + "], array[1], array['no use'])";
-    {
-        const auto other = hold(both.parent);
-        EXPECT_EQ(sql().value(bury), "{busy}");
-        EXPECT_EQ(status(both.child), "RUNNING");
-        other->run("rollback");
-    }
-    EXPECT_EQ(sql().value(bury), "{done}");
-    EXPECT_EQ(status(both.child), "ERROR");
-    EXPECT_EQ(claim("parent"), both.parent);
-}
-
 TEST_P(CallLockTest, a_poisonous_run_is_failed_as_soon_as_its_caller_is_free) {
     const Call both = call();
     for (int i = 0; i < 5; ++i) {

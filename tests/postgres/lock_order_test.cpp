@@ -223,25 +223,6 @@ TEST_P(LockOrderTest, a_flow_is_not_failed_while_what_ends_with_its_caller_is_lo
     EXPECT_EQ(sql().number("select count(*) from messages"), 0);
 }
 
-TEST_P(LockOrderTest, a_run_is_not_buried_while_what_ends_with_its_caller_is_locked) {
-    sql().run("select create_workflow('one'); select create_workflow('two')");
-    const auto tasks = two_tasks();
-    const std::string one = delegate(tasks.at(0), "one");
-    const std::string two = delegate(tasks.at(1), "two");
-    sql().run("select claim_runs(workflow_ids(array['one']), 1)");
-    const std::string bury = "select bury(array[" + one + "], array[1], array['no use'])";
-    {
-        const auto other = hold(two);
-        EXPECT_EQ(sql().value(bury), "{busy}");
-        EXPECT_EQ(status(one), "RUNNING");
-        other->run("rollback");
-    }
-    EXPECT_EQ(sql().value(bury), "{done}");
-    EXPECT_EQ(status(one), "ERROR");
-    EXPECT_EQ(status(tasks.at(0).run), "ERROR");
-    EXPECT_EQ(status(two), "CANCELLED");
-}
-
 // What a worker does with all its runs is no reason for another one to wait.
 TEST_P(LockOrderTest, flows_that_wait_for_each_others_runs_are_failed_in_two_batches) {
     sql().run("select create_workflow('child')");

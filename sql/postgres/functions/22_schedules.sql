@@ -247,9 +247,8 @@ begin
     fired := false;
     if coalesce(cardinality(fire_ats), 0) > 10000
        or coalesce(cardinality(ats), 0) <> coalesce(cardinality(fire_ats), 0)
-       or coalesce(cardinality(idempotency_keys), 0) <> coalesce(cardinality(fire_ats), 0)
        or num_nulls(variadic fire_ats) > 0 then
-        raise exception 'fire_ats, ats and idempotency_keys must have as many elements, at most 10000, none null'
+        raise exception 'fire_ats and ats must have as many elements, at most 10000, none null'
             using errcode = 'PW003';
     end if;
     perform {schema}.check_places(null, null, ats);
