@@ -297,7 +297,7 @@ TEST_P(FlowCliTest, the_options_of_a_trigger_arrive) {
 TEST_P(FlowCliTest, bad_definitions_are_refused_and_change_nothing) {
     EXPECT_EQ(failure({"flow", "create", "1st"}), "invalid_argument");
     EXPECT_EQ(failure({"flow", "create", "run"}), "invalid_argument");
-    EXPECT_EQ(failure({"flow", "create", "web", "--max-attempts", "0"}), "invalid_argument");
+    EXPECT_EQ(failure({"flow", "create", "web", "--max-attempts", "-1"}), "invalid_argument");
     EXPECT_EQ(failure({"flow", "add-step", "nowhere", "a"}), "flow_not_found");
     flow({"create", "web"});
     step({"web", "a"});

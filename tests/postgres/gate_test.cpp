@@ -62,7 +62,7 @@ TEST_P(GateTest, a_settle_whose_answer_is_lost_is_repeated_and_done) {
     const auto held = take(far(), 5);
     gate().lose_answer_to("archive");
     EXPECT_EQ(far().archive(held[0]), Outcome::done);
-    gate().lose_answer_to("remove");
+    gate().lose_answer_to("delete");
     EXPECT_EQ(far().remove(held[1]), Outcome::done);
     gate().lose_answer_to("release");
     EXPECT_EQ(far().release(held[2], 1h), Outcome::done);
@@ -102,7 +102,7 @@ TEST_P(GateTest, the_seam_tells_an_in_doubt_commit_from_a_failed_one) {
 
 TEST_P(GateTest, reads_are_repeated_without_doubt) {
     enqueue_many(near(), 1);
-    gate().lose_answer_to("metrics");
+    gate().lose_answer_to("queue_stats");
     EXPECT_EQ(far().stats().ready, 1);
     EXPECT_EQ(gate().lost(), 1);
 }

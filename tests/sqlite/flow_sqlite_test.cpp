@@ -172,7 +172,7 @@ TEST_P(FlowSqliteTest, a_map_that_was_done_before_its_run_fails_is_done) {
         ),
         std::vector(3, WriteStatus::done)
     );
-    EXPECT_EQ(states(run), "x SUCCESS, a SUCCESS, m ERROR");
+    EXPECT_EQ(states(run), "x SUCCESS, a ERROR, m CANCELLED");
     EXPECT_EQ(status(run), RunStatus::error);
 }
 
