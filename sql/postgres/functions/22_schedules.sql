@@ -246,7 +246,7 @@ declare
 begin
     fired := false;
     if coalesce(cardinality(fire_ats), 0) > 10000
-       or coalesce(cardinality(ats), 0) <> coalesce(cardinality(fire_ats), 0)
+       or cardinality(ats) <> coalesce(cardinality(fire_ats), 0)  -- null: now, for all of them
        or num_nulls(variadic fire_ats) > 0 then
         raise exception 'fire_ats and ats must have as many elements, at most 10000, none null'
             using errcode = 'PW003';
