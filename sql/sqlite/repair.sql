@@ -7,8 +7,11 @@ select r.run_id, r.workflow_id, r.remaining_steps is not null, q.name,
            and not exists (select 1 from pawl_messages m where m.message_id = r.run_id)
 from pawl_runs r
 cross join pawl_queues q on q.queue_id = r.workflow_id
-where r.completed_at is null and (r.workflow_id, r.run_id) > (@after_workflow, @after_run)
-order by r.workflow_id, r.run_id
+where r.completed_at is null
+  and (r.workflow_id, r.created_at, r.run_id) > (
+      @after_workflow, coalesce((select a.created_at from pawl_runs a where a.run_id = @after_run), 0), @after_run
+  )
+order by r.workflow_id, r.created_at, r.run_id
 limit @max_rows;
 
 -- name: lost_tasks(run_id)

@@ -69,6 +69,7 @@ protected:
         expect_page(sql::list_runs, "INTEGER PRIMARY KEY");
         expect_page(sql::list_workflow_runs, "pawl_runs_workflow (workflow_id=? AND created_at");
         expect_page(sql::list_live_runs, "pawl_runs_live (workflow_id=? AND created_at");
+        expect_page(sql::live_runs_page, "pawl_runs_live ((workflow_id,created_at)>(?,?))");
         expect_page(sql::list_paused_runs, "pawl_runs_paused (workflow_id=? AND created_at");
         expect_page(sql::list_error_runs, "pawl_runs_errors (workflow_id=? AND created_at");
         expect_page(sql::list_cancelled_runs, "pawl_runs_cancelled (workflow_id=? AND created_at");

@@ -16,16 +16,20 @@ language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
+declare
+    after_at timestamptz := coalesce(
+        (select r.created_at from {schema}.runs r where r.run_id = find_lost_runs.after_run), '-infinity');
 begin
     perform {schema}.check_range('after_workflow', after_workflow, 0, 9223372036854775807);
     perform {schema}.check_range('after_run', after_run, 0, 9223372036854775807);
     perform {schema}.check_range('max_rows', coalesce(max_rows, 0), 1, 10000);
     with live as materialized (
-        select r.run_id, r.workflow_id, r.remaining_steps is not null as is_flow
+        select r.run_id, r.workflow_id, r.created_at, r.remaining_steps is not null as is_flow
         from {schema}.runs r
         where r.completed_at is null
-          and (r.workflow_id, -r.run_id) > (coalesce(after_workflow, 0), coalesce(-after_run, -9223372036854775807))
-        order by r.workflow_id, -r.run_id
+          and (r.workflow_id, r.created_at, r.run_id + 0)
+              > (coalesce(after_workflow, 0), after_at, coalesce(find_lost_runs.after_run, 0))
+        order by r.workflow_id, r.created_at, r.run_id + 0
         limit max_rows
     ),
     lost as (
@@ -49,7 +53,8 @@ begin
     into looked, last_workflow, last_run, run_ids, workflows, step_slugs, task_indexes
     from (
         select count(*)::integer as looked,
-               (select array[l.workflow_id, l.run_id] from live l order by l.workflow_id desc, l.run_id limit 1) as last
+               (select array[l.workflow_id, l.run_id] from live l
+                order by l.workflow_id desc, l.created_at desc, l.run_id desc limit 1) as last
         from live
     ) p
     cross join (
