@@ -4,6 +4,7 @@
   *.sql             named statements: '-- name: claim(queue_ids, qty)', parameters written @queue_ids
   migrations/*.sql  NNNN_name.sql, applied once, in order; the same numbers and names in both dialects
   functions/*.sql   applied by every install(), in order of their names
+  compat/*.sql      optional: names of other products over the functions
 """
 import pathlib
 import re
@@ -102,6 +103,8 @@ def main(sql_dir, out_dir):
             lines.append("inline constexpr std::array<std::string_view, %d> functions{" % len(functions))
             lines += [raw(path.read_text()) + "," for path in functions]
             lines.append("};")
+        for path in sorted((folder / "compat").glob("*.sql")):
+            lines.append(f"inline constexpr std::string_view compat_{path.stem} = {raw(path.read_text())};")
         write(out_dir / f"{dialect}_migrations.h", lines + ["", "}"])
     if len({tuple(found) for found in labels.values()}) > 1:
         fail(sql_dir, f"the dialects' migrations differ: {labels}")

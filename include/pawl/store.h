@@ -84,6 +84,9 @@ struct InstallReport {
     [[nodiscard]] bool ok() const { return problems.empty(); }
 };
 
+/// Names of another product over the functions of a store: `pgflow` is docs/pgflow.md.
+enum class Compat { pgflow };
+
 /// What a store was opened with.
 struct StoreInfo {
     std::string url;      ///< with *** instead of a password
@@ -115,6 +118,10 @@ public:
     /// are logged as warnings too. Idempotent; safe from several processes at once and while
     /// workers run. Throws schema_too_new if the database was written by a newer pawl.
     InstallReport install() const;
+    /// install(), and the schema of that product. Later calls of install() keep it up to date.
+    /// PostgreSQL only. Throws invalid_argument on SQLite, and if the product's own schema or that
+    /// of another store is in its place.
+    InstallReport install(Compat compat) const;
     /// Compares the schema with what this version of the library defines, and searches the first
     /// 10,000 live runs for lost work; find_lost_work() searches all of them. Changes nothing.
     [[nodiscard]] SchemaReport verify() const;

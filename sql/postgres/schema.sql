@@ -161,3 +161,12 @@ select kind, name, definition from {schema}.schema_manifest
 select p.prosrc = ' select clock_timestamp() '
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = @schema::text and p.proname = 'clock' and p.pronargs = 0
+
+-- The optional schema `pgflow` of this store.
+-- name: compat_state(schema)
+select script, catalogue from pgflow.installed where pawl_schema = @schema::text
+
+-- name: record_compat(schema, script, catalogue)
+insert into pgflow.installed (pawl_schema, script, catalogue)
+values (@schema::text, @script::text, @catalogue::text)
+on conflict (only_row) do update set script = excluded.script, catalogue = excluded.catalogue

@@ -26,6 +26,12 @@ InstallReport Store::install() const {
     return report;
 }
 
+InstallReport Store::install(Compat compat) const {
+    InstallReport report = install();
+    retrying(*backend_, [&] { backend_->install_compat(compat); });
+    return report;
+}
+
 std::int64_t Store::restored() const {
     return retrying(*backend_, [&] { return backend_->restored(); });
 }

@@ -14,10 +14,24 @@ std::string lines(const std::vector<std::string>& texts) {
     return all;
 }
 
-ExitCode install(const Context& context) {
+struct InstallArguments {
+    std::optional<std::string> compat;
+};
+
+InstallReport install(const Store& store, const std::optional<std::string>& compat) {
+    if (!compat) return store.install();
+    if (*compat != "pgflow")
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("--compat '{}' is unknown: use pgflow", *compat)
+        );
+    return store.install(Compat::pgflow);
+}
+
+ExitCode install(const Context& context, const InstallArguments& arguments) {
     ConnectOptions options;
     options.log = nullptr;  // the answer has it all
-    const InstallReport done = context.connect(std::move(options)).install();
+    const InstallReport done = install(context.connect(std::move(options)), arguments.compat);
     auto summary = json_object({{"installed", true}, {"schema_version", done.version}});
     summary = with_field(summary, "repaired", to_json(done.repaired));
     context.answer(
@@ -65,9 +79,11 @@ ExitCode restored(const Context& context) {
 }  // namespace
 
 void add_install_commands(const Command& root) {
+    const auto arguments = std::make_shared<InstallArguments>();
     root.add("install", "Create, upgrade or repair the store's schema; safe to repeat")
+        .option("--compat", arguments->compat, "Also create the names of another product: pgflow")
         .examples("  pawl install\n  pawl install --url 'postgresql://me@db/app?schema=tenant_a'")
-        .run(install);
+        .run([arguments](const Context& context) { return install(context, *arguments); });
     root.add("verify", "Compare the store with what this pawl defines; exit 1 on any difference")
         .examples("  pawl verify --json")
         .run(verify);

@@ -22,6 +22,7 @@ public:
 
     [[nodiscard]] StoreInfo info() const override;
     InstallReport install() override;
+    void install_compat(Compat compat) override;
     SchemaReport verify() override;
     std::int64_t restored() override;
     std::vector<Tenant> tenants() override;

@@ -4,6 +4,7 @@
 #include "generated/postgres_migrations.h"
 #include "generated/postgres_sql.h"
 #include "postgres/postgres_store.h"
+#include "postgres/schema_compat.h"
 #include "postgres/schema_repair.h"
 #include "postgres/schema_state.h"
 
@@ -115,9 +116,23 @@ InstallReport PostgresStore::install() {
             upgrade(*connection, installed.version);
         }
         repair.restore(fresh ? SchemaRepair::Schema::fresh : SchemaRepair::Schema::existing);
+        if (const auto problem = compat_problem(*connection, target_.schema)) {
+            apply_compat(*connection, target_.schema);
+            report.repaired.push_back(*problem + ": restored");
+        }
         transaction.commit();
         repair.restore_indexes();
         return report;
+    });
+}
+
+void PostgresStore::install_compat(Compat /*compat*/) {
+    const auto connection = pool_.lend();
+    translated([&] {
+        ScriptTransaction transaction(*connection);
+        lock_schema(*connection, target_.schema);
+        apply_compat(*connection, target_.schema);
+        transaction.commit();
     });
 }
 
@@ -166,6 +181,8 @@ SchemaReport PostgresStore::inspect(Connection& connection) {
                                       : store::describe(difference)
         );
     }
+    if (const auto problem = compat_problem(connection, target_.schema))
+        report.problems.push_back(*problem);
     return report;
 }
 

@@ -6,6 +6,13 @@
 namespace pawl::sqlite {
 
 // The write lock is taken only if there is something to do; a second process finds it done.
+void SqliteStore::install_compat(Compat /*compat*/) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "the names of pgflow are SQL functions, which SQLite does not have: use PostgreSQL"
+    );
+}
+
 InstallReport SqliteStore::install() {
     const auto connection = connections_.creator();
     Session& session = connection.session();

@@ -167,6 +167,8 @@ public:
 
     // --- schema and clock ---
     virtual InstallReport install() = 0;
+    // Of an installed store. Throws invalid_argument.
+    virtual void install_compat(Compat compat) = 0;
     virtual SchemaReport verify() = 0;
     // Fences every holder from before a restore. Returns how many live messages there are.
     virtual std::int64_t restored() = 0;

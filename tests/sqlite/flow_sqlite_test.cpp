@@ -114,6 +114,12 @@ TEST_P(FlowSqliteTest, a_claim_of_steps_reads_the_index_of_their_lanes) {
     }
 }
 
+TEST_P(FlowSqliteTest, the_names_of_pgflow_need_postgresql) {
+    const Error error = error_of([&] { store().install(Compat::pgflow); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_TRUE(contains(error.what(), "use PostgreSQL"));
+}
+
 // One transaction each: a recursive engine would run out of stack.
 TEST_P(FlowSqliteTest, a_chain_of_empty_maps_may_have_any_length) {
     Flow chain("flow");

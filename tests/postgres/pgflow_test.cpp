@@ -1,0 +1,205 @@
+// The optional schema `pgflow`: pgflow's README, and what its words become.
+#include <fmt/format.h>
+
+#include "support/store_test.h"
+
+namespace pawl::test {
+namespace {
+
+class PgflowTest : public StoreTest {
+protected:
+    void SetUp() override {
+        StoreTest::SetUp();
+        sql_ = database();
+        sql_->run("drop schema if exists pgflow cascade");
+        store().install(Compat::pgflow);
+    }
+    void TearDown() override {
+        sql_->run("drop schema if exists pgflow cascade");
+        sql_.reset();
+        StoreTest::TearDown();
+    }
+    [[nodiscard]] Database& sql() const { return *sql_; }
+    void define() const {
+        sql_->run(R"(
+-- Define workflow with parallel steps
+SELECT pgflow.create_flow('analyze_website');
+SELECT pgflow.add_step('analyze_website', 'website');
+SELECT pgflow.add_step('analyze_website', 'sentiment', deps_slugs => ARRAY['website']);
+SELECT pgflow.add_step('analyze_website', 'summary', deps_slugs => ARRAY['website']);
+SELECT pgflow.add_step('analyze_website', 'saveToDb', deps_slugs => ARRAY['sentiment', 'summary']);
+)");
+    }
+    [[nodiscard]] std::vector<Row> take() const {
+        return sql_->rows(
+            "select step_slug, input, flow_input from pgflow.start_tasks('analyze_website', "
+            "array(select msg_id from pgflow.read_with_poll('analyze_website', 60, 5, 0)), null) "
+            "order by step_slug"
+        );
+    }
+
+private:
+    std::unique_ptr<Database> sql_;
+};
+INSTANTIATE_TEST_SUITE_P(, PgflowTest, ::testing::Values(BackendKind::postgres), backend_name);
+
+TEST_P(PgflowTest, the_example_of_its_readme_runs) {
+    define();
+    const auto started = sql().rows(R"(
+SELECT * FROM pgflow.start_flow(
+  flow_slug => 'analyze_website',
+  input => '{"url": "https://example.com"}'::jsonb
+);
+)");
+    ASSERT_EQ(started.size(), 1U);
+    const std::string run = started[0][0];
+    EXPECT_EQ(started[0][1], "analyze_website");
+    EXPECT_EQ(started[0][2], "started");
+    EXPECT_EQ(started[0][3], R"({"url": "https://example.com"})");
+    EXPECT_EQ(started[0][4], "");
+    EXPECT_EQ(started[0][5], "4");
+
+    const auto read = sql().rows(R"(
+SELECT * FROM pgflow.read_with_poll(
+  queue_name => 'analyze_website',
+  vt => 60, -- visibility timeout in seconds
+  qty => 5  -- maximum number of messages to fetch
+);
+)");
+    ASSERT_EQ(read.size(), 1U);
+    EXPECT_TRUE(contains(read[0][4], run)) << "the message names the run by its uuid";
+    const auto tasks = sql().rows(fmt::format(
+        R"(
+SELECT * FROM pgflow.start_tasks(
+  flow_slug => 'analyze_website',
+  msg_ids => ARRAY[{}], -- message IDs from phase 1
+  worker_id => '550e8400-e29b-41d4-a716-446655440000'::uuid,
+  queue_name => 'analyze_website' -- the queue's canonical name: lower(flow_slug), the exact spelling tasks store (#650)
+);
+)",
+        read[0][0]
+    ));
+    EXPECT_EQ(
+        tasks,
+        (std::vector<Row>{
+            {"analyze_website",
+             run,
+             "website",
+             "{}",
+             read[0][0],
+             "0",
+             R"({"url": "https://example.com"})"}})
+    );
+
+    sql().run(fmt::format(
+        R"(
+SELECT pgflow.fail_task(
+  run_id => '{}',
+  step_slug => 'website',
+  task_index => 0,
+  error_message => 'Connection timeout when fetching URL'::text
+);
+)",
+        run
+    ));
+    EXPECT_EQ(
+        sql().rows("select status, attempts_count, error_message from pgflow.step_tasks"),
+        (std::vector<Row>{{"queued", "1", "Connection timeout when fetching URL"}})
+    );
+    EXPECT_TRUE(take().empty()) << "it waits for its next attempt";
+    store().wake(RunId(std::stol(sql().value("select run_id from pgflow.run_ids"))));
+    EXPECT_EQ(take().size(), 1U);
+
+    EXPECT_EQ(
+        sql().rows(fmt::format(
+            R"(
+SELECT (pgflow.complete_task(
+  run_id => '{}',
+  step_slug => 'website',
+  task_index => 0, -- we will have multiple tasks for a step in the future
+  output => '{{"content": "HTML content", "status": 200}}'::jsonb
+)).status;
+)",
+            run
+        )),
+        (std::vector<Row>{{"completed"}})
+    );
+    const std::string deps = R"({"website": {"status": 200, "content": "HTML content"}})";
+    EXPECT_EQ(take(), (std::vector<Row>{{"sentiment", deps, ""}, {"summary", deps, ""}}));
+    for (const char* step : {"sentiment", "summary"})
+        sql().run(fmt::format("select pgflow.complete_task('{}', '{}', 0, '1')", run, step));
+    EXPECT_EQ(take(), (std::vector<Row>{{"saveToDb", R"({"summary": 1, "sentiment": 1})", ""}}));
+    sql().run(fmt::format("select pgflow.complete_task('{}', 'saveToDb', 0, '\"ok\"')", run));
+    EXPECT_EQ(
+        sql().rows("select status, output, remaining_steps from pgflow.runs"),
+        (std::vector<Row>{{"completed", R"({"saveToDb": "ok"})", "0"}})
+    );
+    EXPECT_EQ(
+        sql().rows("select distinct status from pgflow.step_states"),
+        (std::vector<Row>{{"completed"}})
+    );
+}
+
+TEST_P(PgflowTest, a_callers_uuid_names_the_run_and_goes_with_it) {
+    define();
+    const std::string uuid = "11111111-2222-4333-8444-555555555555";
+    EXPECT_EQ(
+        sql().value(
+            "select pgflow.start_flow_with_states('analyze_website', '{}', '" + uuid +
+            "') -> 'run' ->> 'run_id'"
+        ),
+        uuid
+    );
+    EXPECT_EQ(
+        sql().value(
+            "select jsonb_array_length(pgflow.get_run_with_states('" + uuid + "') -> 'steps')"
+        ),
+        "4"
+    );
+    EXPECT_ANY_THROW(sql().run("select pgflow.start_flow('analyze_website', '{}', '" + uuid + "')")
+    );
+    EXPECT_EQ(sql().value("select count(*) from pgflow.runs"), "1") << "nothing was started";
+    sql().run("select pgflow.prune_data_older_than('0 seconds')");
+    EXPECT_EQ(sql().value("select count(*) from pgflow.run_ids"), "1") << "it has not ended";
+    sql().run("select pgflow.delete_flow_and_data('analyze_website')");
+    EXPECT_EQ(sql().value("select count(*) from pgflow.run_ids"), "0");
+}
+
+TEST_P(PgflowTest, shapes_are_compiled_verified_and_compared) {
+    const auto ensure = [&](const std::string& steps) {
+        return sql().value(
+            "select pgflow.ensure_flow_compiled('x', '{\"steps\":[" + steps + "]}')"
+        );
+    };
+    const std::string a = R"({"slug":"a","stepType":"single","dependencies":[]})";
+    const std::string m = R"({"slug":"m","stepType":"map","dependencies":["a"]})";
+    EXPECT_EQ(ensure(a + "," + m), R"({"status": "compiled", "differences": []})");
+    EXPECT_EQ(ensure(a + "," + m), R"({"status": "verified", "differences": []})");
+    EXPECT_EQ(ensure(a), R"({"status": "mismatch", "differences": ["it has 2 steps, not 1"]})");
+}
+
+TEST_P(PgflowTest, verify_knows_the_schema_and_install_restores_it) {
+    EXPECT_TRUE(store().verify().ok());
+    sql().run("drop function pgflow.fail_task(uuid, text, integer, text)");
+    const auto problems = store().verify().problems;
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0], "schema pgflow is not as pawl has created it");
+    EXPECT_EQ(
+        store().install().repaired,
+        (std::vector<std::string>{"schema pgflow is not as pawl has created it: restored"})
+    );
+    EXPECT_TRUE(store().verify().ok());
+    EXPECT_TRUE(store().install().repaired.empty());
+}
+
+TEST_P(PgflowTest, a_schema_of_somebody_else_is_left_alone) {
+    sql().run("drop schema pgflow cascade; create schema pgflow; create table pgflow.flows (a int)"
+    );
+    const Error error = error_of([&] { store().install(Compat::pgflow); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_TRUE(contains(error.what(), "was not created by pawl"));
+    EXPECT_TRUE(store().verify().ok());
+}
+
+}  // namespace
+}  // namespace pawl::test
