@@ -1,5 +1,8 @@
 // The optional schema `pgflow`: pgflow's README, and what its words become.
+#include <cstdlib>
 #include <fmt/format.h>
+#include <regex>
+#include <unistd.h>
 
 #include "support/store_test.h"
 
@@ -8,16 +11,21 @@ namespace {
 
 class PgflowTest : public StoreTest {
 protected:
+    // The schema's name is fixed, so each test has a database of its own.
     void SetUp() override {
+        open_postgres_database(server_)->run("create database " + name_);
+        const std::regex path("/[^/?]*(\\?.*)?$");
+        const std::string url = std::regex_replace(server_, path, "/" + name_ + "$1");
+        setenv("PAWL_TEST_POSTGRES_URL", url.c_str(), 1);
         StoreTest::SetUp();
         sql_ = database();
-        sql_->run("drop schema if exists pgflow cascade");
         store().install(Compat::pgflow);
     }
     void TearDown() override {
-        sql_->run("drop schema if exists pgflow cascade");
         sql_.reset();
         StoreTest::TearDown();
+        setenv("PAWL_TEST_POSTGRES_URL", server_.c_str(), 1);
+        open_postgres_database(server_)->run("drop database " + name_ + " with (force)");
     }
     [[nodiscard]] Database& sql() const { return *sql_; }
     void define() const {
@@ -39,6 +47,8 @@ SELECT pgflow.add_step('analyze_website', 'saveToDb', deps_slugs => ARRAY['senti
     }
 
 private:
+    const std::string server_ = test_server_url();
+    const std::string name_ = fmt::format("pgflow_{}", getpid());
     std::unique_ptr<Database> sql_;
 };
 INSTANTIATE_TEST_SUITE_P(, PgflowTest, ::testing::Values(BackendKind::postgres), backend_name);
