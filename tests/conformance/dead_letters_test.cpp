@@ -84,7 +84,7 @@ TEST_P(DeadLettersWakeupTest, a_replay_wakes_a_waiting_dequeue) {
         EXPECT_TRUE(waits_for_work(store()));
         open().queue("work").replay_dead();
     });
-    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
+    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = no_limit}).size(), 1U);
 }
 
 TEST_P(DeadLettersTest, replaying_what_is_not_in_the_archive_is_an_error) {

@@ -127,7 +127,7 @@ TEST_P(DequeueWakeupTest, a_wait_is_ended_by_an_enqueue_of_the_same_store) {
         EXPECT_TRUE(waits_for_work(store()));
         queue.enqueue(Json{"1"});
     });
-    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
+    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = no_limit}).size(), 1U);
 }
 
 TEST_P(DequeueWakeupTest, a_wait_is_ended_by_an_enqueue_of_another_store) {
@@ -137,7 +137,7 @@ TEST_P(DequeueWakeupTest, a_wait_is_ended_by_an_enqueue_of_another_store) {
         EXPECT_TRUE(waits_for_work(store()));
         other.queue("work").enqueue(Json{"1"});
     });
-    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
+    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = no_limit}).size(), 1U);
 }
 
 TEST_P(DequeueWakeupTest, a_wait_is_ended_by_an_enqueue_of_another_process) {
@@ -157,7 +157,7 @@ TEST_P(DequeueWakeupTest, a_wait_is_ended_when_a_release_brings_a_message_back) 
         EXPECT_TRUE(waits_for_work(store()));
         open().queue("work").release(held);
     });
-    const auto messages = queue.dequeue({.max_messages = 1, .wait = 40s});
+    const auto messages = queue.dequeue({.max_messages = 1, .wait = no_limit});
     ASSERT_EQ(messages.size(), 1U);
     EXPECT_EQ(messages.front().delivery, 2);
 }
@@ -165,7 +165,7 @@ TEST_P(DequeueWakeupTest, a_wait_is_ended_when_a_release_brings_a_message_back) 
 TEST_P(DequeueWakeupTest, a_wait_is_ended_by_the_time_of_a_delayed_message) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"}, {.delay = 50ms});
-    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
+    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = no_limit}).size(), 1U);
 }
 
 TEST_P(DequeueWakeupTest, a_wait_is_ended_when_the_clock_is_moved) {
@@ -177,7 +177,7 @@ TEST_P(DequeueWakeupTest, a_wait_is_ended_when_the_clock_is_moved) {
         EXPECT_TRUE(waits_for_work(store()));
         testing::advance_clock(other, 1h);
     });
-    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
+    EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = no_limit}).size(), 1U);
 }
 
 }  // namespace

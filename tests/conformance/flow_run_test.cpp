@@ -341,7 +341,7 @@ TEST_P(FlowRunWakeupTest, a_waiter_in_another_store_is_woken_by_the_last_complet
         EXPECT_TRUE(waits_for_runs(other));
         complete(task, "1");
     });
-    EXPECT_EQ(flat(other.run(run).wait_json(30s)), R"({"a":1})");
+    EXPECT_EQ(flat(other.run(run).wait_json(no_limit)), R"({"a":1})");
 }
 
 TEST_P(FlowRunWakeupTest, a_waiter_is_woken_by_a_workers_batch_a_failure_and_a_cancel) {
@@ -359,12 +359,12 @@ TEST_P(FlowRunWakeupTest, a_waiter_is_woken_by_a_workers_batch_a_failure_and_a_c
     });
     const auto error_of_wait = [&](RunId run) {
         return std::async(std::launch::async, [&other, run] {
-            return error_of([&] { (void)other.run(run).wait_json(30s); });
+            return error_of([&] { (void)other.run(run).wait_json(no_limit); });
         });
     };
     auto failed = error_of_wait(bad);
     auto stopped = error_of_wait(cancelled);
-    EXPECT_EQ(flat(other.run(good).wait_json(30s)), R"({"a":1})");
+    EXPECT_EQ(flat(other.run(good).wait_json(no_limit)), R"({"a":1})");
     const Error error = failed.get();
     EXPECT_EQ(error.code(), ErrorCode::execution_failed);
     EXPECT_TRUE(contains(error.what(), "no luck"));

@@ -159,7 +159,7 @@ TEST_P(QueuesWakeupTest, resume_wakes_a_waiting_dequeue) {
         EXPECT_TRUE(waits_for_work(store()));
         open().queue("work").resume();
     });
-    const auto messages = queue.dequeue({.max_messages = 1, .wait = 40s});
+    const auto messages = queue.dequeue({.max_messages = 1, .wait = no_limit});
     ASSERT_EQ(messages.size(), 1U);
     EXPECT_EQ(messages.front().id, id);
 }

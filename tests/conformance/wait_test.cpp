@@ -62,7 +62,7 @@ TEST_P(WaitWakeupTest, a_waiter_in_another_store_is_woken) {
         EXPECT_TRUE(waits_for_runs(other));
         go.count_down();
     });
-    EXPECT_EQ(other.run(run).wait<int>(30s), 1);
+    EXPECT_EQ(other.run(run).wait<int>(no_limit), 1);
 }
 
 TEST_P(WaitWakeupTest, many_may_wait_for_one_run) {
@@ -72,7 +72,7 @@ TEST_P(WaitWakeupTest, many_may_wait_for_one_run) {
     const Store other = open();
     for (int i = 0; i < 4; ++i) {
         waiters.push_back(std::async(std::launch::async, [&, i] {
-            return (i % 2 == 0 ? store() : other).run(run).wait<int>(30s);
+            return (i % 2 == 0 ? store() : other).run(run).wait<int>(no_limit);
         }));
     }
     EXPECT_TRUE(waits_for_runs(store(), 2));

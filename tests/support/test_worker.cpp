@@ -98,7 +98,7 @@ int run(const std::vector<std::string>& arguments) {
             while (store.backend()->wake_hub().waiters() == 0) std::this_thread::yield();
             say("waiting");
         });
-        const auto messages = queue.dequeue({.max_messages = 1, .lease = {}, .wait = 40s});
+        const auto messages = queue.dequeue({.max_messages = 1, .lease = {}, .wait = 1h});
         say(messages.empty() ? "nothing" : std::to_string(messages.front().id.value()));
     } else if (mode == "hold") {
         hold(queue, std::stoul(arguments.at(3)), pawl::Duration(std::stol(arguments.at(4))));

@@ -10,6 +10,10 @@
 
 namespace pawl::test {
 
+// A wait looks once more when its time is over, so it must not end within the test: without a
+// wake-up the time limit of the test does.
+inline constexpr Duration no_limit = std::chrono::hours(1);
+
 // True once a dequeue waits in the store.
 inline bool waits_for_work(const Store& store) {
     return eventually([&] { return store.backend()->wake_hub().waiters() > 0; });
