@@ -90,10 +90,14 @@ TEST_F(FileTest, a_read_only_file_in_use_can_be_inspected) {
     EXPECT_EQ(open().queues().size(), 1U);
 }
 
-// As `mv backup.db store.db` does.
+// As `rm store.db-wal store.db-shm; mv backup.db store.db` does. Nothing is written meanwhile: what
+// the new file has beside it must be its own.
 void replace(const std::string& file, const std::string& backup) {
-    std::filesystem::rename(backup, file);
+    const auto writer = open_sqlite_database(file);
+    writer->run("begin immediate");
     for (const std::string end : {"-wal", "-shm"}) std::filesystem::remove(file + end);
+    std::filesystem::rename(backup, file);
+    writer->run("rollback");
 }
 
 TEST_F(FileTest, a_file_that_is_replaced_is_opened_again) {
