@@ -67,4 +67,14 @@ inline bool eventually(
     return true;
 }
 
+// Whether the end of a lease, as `lease_end` reads it, moves on, and once more after that.
+template <class LeaseEnd>
+bool is_extended_twice(LeaseEnd lease_end) {
+    for (int i = 0; i < 2; ++i) {
+        const auto before = lease_end();
+        if (!eventually([&] { return lease_end() > before; })) return false;
+    }
+    return true;
+}
+
 }  // namespace pawl::test
