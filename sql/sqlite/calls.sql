@@ -28,7 +28,7 @@ update pawl_steps
 set status = @status, output = @output, error = @error, completed_at = @now
 where run_id = @run_id and step_id = @step_id and status in ('PENDING', 'RUNNING', 'PAUSED');
 
--- name: delete_workflow_calls(workflow_id)
+-- name: delete_workflow_calls(run_ids)
 delete from pawl_calls
-where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id)
-   or caller_run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+where run_id in (select value from json_each(@run_ids))
+   or caller_run_id in (select value from json_each(@run_ids));

@@ -65,7 +65,8 @@ from pawl_messages m
 where m.queue_id = @queue_id and m.state <> 'ready' and m.visible_at <= @now
 order by m.visible_at limit @max_messages;
 
--- Of one step of a flow: see due_tasks, top_priority, ready_messages and next_due.
+-- Of one step of a flow: see due_tasks, top_priority, ready_messages and next_due. The index pawl_messages_lane has what
+-- is ready by priority, and the rest by time.
 -- name: due_lane_tasks(queue_id, lane, now, max_messages)
 select m.message_id, m.priority, m.strikes, m.run_id, m.step_index, m.task_index,
        case when m.state = 'leased' then (
@@ -78,23 +79,27 @@ select m.message_id, m.priority, m.strikes, m.run_id, m.step_index, m.task_index
        ) end,
        m.state = 'leased', m.delivery, m.worker_id
 from pawl_messages m
-where m.queue_id = @queue_id and m.lane = @lane and m.state <> 'ready' and m.visible_at <= @now
-order by m.visible_at limit @max_messages;
+where m.queue_id = @queue_id and m.lane = @lane and (m.state = 'ready') = 0
+  and (case when m.state = 'ready' then -m.priority else m.visible_at end) <= @now
+order by case when m.state = 'ready' then -m.priority else m.visible_at end
+limit @max_messages;
 
 -- name: top_lane_priority(queue_id, lane)
 select priority from pawl_messages
-where queue_id = @queue_id and lane = @lane and state = 'ready'
-order by priority desc, message_id limit 1;
+where queue_id = @queue_id and lane = @lane and (state = 'ready') = 1
+order by case when state = 'ready' then -priority else visible_at end, message_id limit 1;
 
 -- name: ready_lane_messages(queue_id, lane, priority, max_messages)
 select message_id from pawl_messages
-where queue_id = @queue_id and lane = @lane and state = 'ready' and priority = @priority
+where queue_id = @queue_id and lane = @lane and (state = 'ready') = 1
+  and (case when state = 'ready' then -priority else visible_at end) = -@priority
 order by message_id limit @max_messages;
 
 -- name: next_lane_due(queue_id, lane, after_time)
 select visible_at from pawl_messages
-where queue_id = @queue_id and lane = @lane and state <> 'ready' and visible_at > @after_time
-order by visible_at limit 1;
+where queue_id = @queue_id and lane = @lane and (state = 'ready') = 0
+  and (case when state = 'ready' then -priority else visible_at end) > @after_time
+order by case when state = 'ready' then -priority else visible_at end limit 1;
 
 -- name: ready_messages(queue_id, priority, max_messages)
 select message_id from pawl_messages
@@ -146,10 +151,16 @@ from pawl_messages where message_id = @message_id;
 select max_attempts, started_at, origin_run_id is not null, status, input
 from pawl_runs where run_id = @run_id;
 
+-- Of a QUEUED one: names no column of an index.
 -- name: start_run(run_id, worker_id, now)
 update pawl_runs
-set status = 'RUNNING', started_at = coalesce(started_at, @now), paused_at = null,
-    worker_id = @worker_id, updated_at = @now
+set status = 'RUNNING', started_at = coalesce(started_at, @now), worker_id = @worker_id, updated_at = @now
+where run_id = @run_id;
+
+-- name: continue_paused_run(run_id, worker_id, now)
+update pawl_runs
+set status = 'RUNNING', started_at = coalesce(started_at, @now), paused_at = null, worker_id = @worker_id,
+    updated_at = @now
 where run_id = @run_id;
 
 -- name: recorded_steps(run_id)

@@ -105,7 +105,8 @@ where run_id = @run_id;
 -- ERROR or CANCELLED.
 -- name: break_flow_run(run_id, status, error, remaining_steps, now)
 update pawl_runs
-set status = @status, error = @error, remaining_steps = @remaining_steps, completed_at = @now,
+set status = @status, cancelled = case when @status = 'CANCELLED' then 1 end, error = @error,
+    remaining_steps = @remaining_steps, completed_at = @now,
     updated_at = @now
 where run_id = @run_id;
 

@@ -64,8 +64,8 @@ insert into pawl_flow_deps (workflow_id, step_index, dep_index)
 values (@workflow_id, @step_index, @dep_index);
 
 -- name: live_runs(workflow_id)
-select run_id from pawl_runs indexed by pawl_runs_live
-where workflow_id = @workflow_id and completed_at is null
+select run_id from pawl_runs indexed by pawl_runs_group
+where run_group in (0, 1) and workflow_id = @workflow_id
 order by created_at, run_id;
 
 -- name: delete_flow_deps(workflow_id)
@@ -74,6 +74,6 @@ delete from pawl_flow_deps where workflow_id = @workflow_id;
 -- name: delete_flow_steps(workflow_id)
 delete from pawl_flow_steps where workflow_id = @workflow_id;
 
--- name: delete_workflow_tasks(workflow_id)
+-- name: delete_workflow_tasks(run_ids)
 delete from pawl_tasks
-where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+where run_id in (select value from json_each(@run_ids));

@@ -1,17 +1,29 @@
 -- Lost work: live runs, and open tasks of flows, that have no message. Live runs are read page by page in the order of the
--- index pawl_runs_live, never the history.
+-- index pawl_runs_group, never the history.
 
 -- name: live_runs_page(after_workflow, after_run, max_rows)
-select r.run_id, r.workflow_id, r.remaining_steps is not null, q.name,
-       r.remaining_steps is null
-           and not exists (select 1 from pawl_messages m where m.message_id = r.run_id)
-from pawl_runs r
-cross join pawl_queues q on q.queue_id = r.workflow_id
-where r.completed_at is null
-  and (r.workflow_id, r.created_at, r.run_id) > (
-      @after_workflow, coalesce((select a.created_at from pawl_runs a where a.run_id = @after_run), 0), @after_run
-  )
-order by r.workflow_id, r.created_at, r.run_id
+with position (workflow_id, created_at, run_id) as (
+    select @after_workflow, coalesce((select created_at from pawl_runs where run_id = @after_run), 0), @after_run
+), live as (
+    select * from (
+        select run_id, workflow_id, created_at, remaining_steps is not null as is_flow
+        from pawl_runs indexed by pawl_runs_group
+        where run_group = 0 and (workflow_id, created_at, run_id) > (select * from position)
+        order by workflow_id, created_at, run_id limit @max_rows
+    )
+    union all
+    select * from (
+        select run_id, workflow_id, created_at, remaining_steps is not null as is_flow
+        from pawl_runs indexed by pawl_runs_group
+        where run_group = 1 and (workflow_id, created_at, run_id) > (select * from position)
+        order by workflow_id, created_at, run_id limit @max_rows
+    )
+)
+select l.run_id, l.workflow_id, l.is_flow, q.name,
+       not l.is_flow and not exists (select 1 from pawl_messages m where m.message_id = l.run_id)
+from live l
+cross join pawl_queues q on q.queue_id = l.workflow_id
+order by l.workflow_id, l.created_at, l.run_id
 limit @max_rows;
 
 -- name: lost_tasks(run_id)

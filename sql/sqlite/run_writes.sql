@@ -70,8 +70,9 @@ where run_id = @run_id;
 -- ERROR or CANCELLED.
 -- name: break_run(run_id, status, error, delivery, worker_id, now)
 update pawl_runs
-set status = @status, error = @error, completed_at = @now, updated_at = @now, paused_at = null,
-    delivery = @delivery, worker_id = coalesce(@worker_id, worker_id)
+set status = @status, cancelled = case when @status = 'CANCELLED' then 1 end, error = @error,
+    completed_at = @now, updated_at = @now, paused_at = null, delivery = @delivery,
+    worker_id = coalesce(@worker_id, worker_id)
 where run_id = @run_id;
 
 -- name: cancel_open_steps(run_id, now)

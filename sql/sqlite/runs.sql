@@ -27,53 +27,11 @@ order by run_id desc limit @max_rows;
 -- name: run_created(run_id)
 select created_at from pawl_runs where run_id <= @run_id order by run_id desc limit 1;
 
--- Every status.
--- name: list_workflow_runs(workflow_id, status, created_from, include_deleted, before_at, before_run, max_rows)
-select run_id, status, created_at from pawl_runs indexed by pawl_runs_workflow
-where workflow_id = @workflow_id and created_at >= @created_from
+-- name: list_group(run_group, workflow_id, status, created_from, include_deleted, before_at, before_run, max_rows)
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_group
+where run_group = @run_group and workflow_id = @workflow_id and created_at >= @created_from
   and (created_at, run_id) < (@before_at, @before_run)
   and (@status is null or status = @status)
-  and (@include_deleted or deleted_at is null)
-order by created_at desc, run_id desc limit @max_rows;
-
--- QUEUED, RUNNING, PAUSED.
--- name: list_live_runs(workflow_id, status, created_from, include_deleted, before_at, before_run, max_rows)
-select run_id, status, created_at from pawl_runs indexed by pawl_runs_live
-where workflow_id = @workflow_id and completed_at is null and created_at >= @created_from
-  and (created_at, run_id) < (@before_at, @before_run)
-  and (@status is null or status = @status)
-  and (@include_deleted or deleted_at is null)
-order by created_at desc, run_id desc limit @max_rows;
-
--- PAUSED.
--- name: list_paused_runs(workflow_id, created_from, include_deleted, before_at, before_run, max_rows)
-select run_id, status, created_at from pawl_runs indexed by pawl_runs_paused
-where workflow_id = @workflow_id and status = 'PAUSED' and created_at >= @created_from
-  and (created_at, run_id) < (@before_at, @before_run)
-  and (@include_deleted or deleted_at is null)
-order by created_at desc, run_id desc limit @max_rows;
-
--- ERROR.
--- name: list_error_runs(workflow_id, created_from, include_deleted, before_at, before_run, max_rows)
-select run_id, status, created_at from pawl_runs indexed by pawl_runs_errors
-where workflow_id = @workflow_id and status = 'ERROR' and created_at >= @created_from
-  and (created_at, run_id) < (@before_at, @before_run)
-  and (@include_deleted or deleted_at is null)
-order by created_at desc, run_id desc limit @max_rows;
-
--- CANCELLED.
--- name: list_cancelled_runs(workflow_id, created_from, include_deleted, before_at, before_run, max_rows)
-select run_id, status, created_at from pawl_runs indexed by pawl_runs_cancelled
-where workflow_id = @workflow_id and status = 'CANCELLED' and created_at >= @created_from
-  and (created_at, run_id) < (@before_at, @before_run)
-  and (@include_deleted or deleted_at is null)
-order by created_at desc, run_id desc limit @max_rows;
-
--- SUCCESS.
--- name: list_success_runs(workflow_id, created_from, include_deleted, before_at, before_run, max_rows)
-select run_id, status, created_at from pawl_runs indexed by pawl_runs_success
-where workflow_id = @workflow_id and status = 'SUCCESS' and created_at >= @created_from
-  and (created_at, run_id) < (@before_at, @before_run)
   and (@include_deleted or deleted_at is null)
 order by created_at desc, run_id desc limit @max_rows;
 

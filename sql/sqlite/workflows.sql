@@ -47,26 +47,30 @@ where @only_name is null or q.name = @only_name
 order by q.name;
 
 -- name: count_live_runs(workflow_id)
-select count(*) from pawl_runs where workflow_id = @workflow_id and completed_at is null;
+select count(*) from pawl_runs where run_group in (0, 1) and workflow_id = @workflow_id;
 
--- name: delete_workflow_steps(workflow_id)
+-- As a JSON array.
+-- name: ended_run_ids(workflow_id)
+select json_group_array(run_id) from pawl_runs where run_group in (2, 3, 4) and workflow_id = @workflow_id;
+
+-- name: delete_workflow_steps(run_ids)
 delete from pawl_steps
-where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+where run_id in (select value from json_each(@run_ids));
 
--- name: delete_workflow_tags(workflow_id)
+-- name: delete_workflow_tags(run_ids)
 delete from pawl_run_tags
-where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+where run_id in (select value from json_each(@run_ids));
 
--- name: delete_workflow_signals(workflow_id)
+-- name: delete_workflow_signals(run_ids)
 delete from pawl_signals
-where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+where run_id in (select value from json_each(@run_ids));
 
--- name: delete_workflow_events(workflow_id)
+-- name: delete_workflow_events(run_ids)
 delete from pawl_events
-where run_id in (select r.run_id from pawl_runs r where r.workflow_id = @workflow_id);
+where run_id in (select value from json_each(@run_ids));
 
--- name: delete_workflow_runs(workflow_id)
-delete from pawl_runs where workflow_id = @workflow_id;
+-- name: delete_workflow_runs(run_ids)
+delete from pawl_runs where run_id in (select value from json_each(@run_ids));
 
 -- name: delete_workflow(workflow_id)
 delete from pawl_workflows where workflow_id = @workflow_id;

@@ -50,6 +50,9 @@ WorkerRuntime::WorkerRuntime(
         endpoint_ = open(options_, meters_, backend_);
     }
     description_ = description(lease);
+    view_.still_held = [this](const Lease& held) {
+        return leases_.knows(held) && !leases_.lost(held);
+    };
     id_ = register_with_store();
     log_ = std::make_unique<WorkLog>(backend_->log(), id_, options_.name, queues);
     committer_ = std::make_unique<Committer>(*backend_, meters_.get());
@@ -70,7 +73,7 @@ WorkerRuntime::WorkerRuntime(
             },
             [this](WorkerStatus stored) { obey(stored); },
             [this](WorkerId missing, std::string_view why) { register_again(missing, why); },
-            [this] { return backend_->has_news(id_, status(), leases_.held()); },
+            [this] { return has_news(); },
             [this] { claimer_->distrust(); }}
     );
     if (options_.housekeeping) scheduler_ = std::make_unique<Scheduler>(*backend_);
@@ -86,6 +89,13 @@ WorkerRuntime::WorkerRuntime(
             if (!run) return heartbeat_->check_now();
             if (leases_.holds(run)) heartbeat_->beat_now();
         });
+}
+
+bool WorkerRuntime::has_news() {
+    view_.worker = id_;
+    view_.status = status();
+    view_.held = leases_.held();
+    return backend_->has_news(view_);
 }
 
 store::NewWorker WorkerRuntime::description(Duration lease) const {

@@ -58,6 +58,7 @@ private:
     void register_again(WorkerId missing, std::string_view why);
     WorkerStatus transition(WorkerEvent event);
     void obey(WorkerStatus stored);
+    [[nodiscard]] bool has_news();
     void set_status(WorkerStatus status);
     void stop_taking();  // neither messages nor fire times of schedules nor events
     void hand_back_stale();
@@ -72,6 +73,7 @@ private:
     std::atomic<WorkerId> id_;
     store::NewWorker description_;
     std::mutex registration_mutex_;
+    store::WorkerView view_;  // the heartbeat's thread only
 
     std::mutex mutex_;
     std::condition_variable_any changed_;

@@ -9,7 +9,8 @@ namespace pawl::sqlite {
 std::optional<store::ClaimedRun> ClaimedRuns::start(Message& message, AuditLevel audit) {
     const RunId id(message.id.value());
     store::ClaimedRun run;
-    bool starts = false;
+    bool running = false;
+    bool paused = false;
     bool has_steps = message.delivery > 1;
     {
         Rows rows = session_.query(sql::claimed_run, id);
@@ -17,10 +18,12 @@ std::optional<store::ClaimedRun> ClaimedRuns::start(Message& message, AuditLevel
         if (!rows.null(0)) run.max_attempts = rows.number(0);
         run.started_at = rows.null(1) ? now_ : rows.time(1);
         has_steps = has_steps || rows.flag(2);
-        starts = rows.text(3) != to_string(RunStatus::running);
+        running = rows.text(3) == to_string(RunStatus::running);
+        paused = rows.text(3) == to_string(RunStatus::paused);
         message.payload.text = rows.text(4);
     }
-    if (starts) session_.execute(sql::start_run, id, worker_, now_);
+    if (!running)
+        session_.execute(paused ? sql::continue_paused_run : sql::start_run, id, worker_, now_);
     if (audit == AuditLevel::all) {
         session_.execute(
             sql::add_event,

@@ -17,7 +17,6 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr store::Statement data_version{"data_version", "pragma data_version", 0};
 constexpr microseconds forever(-1);
 constexpr milliseconds without_events(250);
 constexpr microseconds first_look_again(100);  // a small commit is synced in about that time
@@ -36,8 +35,7 @@ int poll_for(std::span<pollfd> files, microseconds time) {
 
 std::int64_t read_version(Database& database) {
     database.wait_for_locks_until(std::chrono::steady_clock::now() + std::chrono::seconds(1));
-    Rows rows = database.session().query(data_version);
-    return rows.next() ? rows.integer(0) : 0;
+    return data_version(database.session());
 }
 
 }  // namespace

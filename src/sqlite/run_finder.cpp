@@ -8,6 +8,28 @@
 
 namespace pawl::sqlite {
 
+namespace {
+
+// The column run_group of runs with that status.
+int group_of(RunStatus status) {
+    switch (status) {
+        case RunStatus::queued:
+        case RunStatus::running:
+            return 0;
+        case RunStatus::paused:
+            return 1;
+        case RunStatus::success:
+            return 2;
+        case RunStatus::error:
+            return 3;
+        case RunStatus::cancelled:
+            break;
+    }
+    return 4;
+}
+
+}  // namespace
+
 RunFinder::RunFinder(Session& session, const RunFilter& filter, RunId before)
     : session_(session), filter_(filter) {
     if (filter.status) status_ = to_string(*filter.status);
@@ -38,51 +60,25 @@ void RunFinder::set_position(RunId before) {
     if (until_ <= position_.at) position_ = {until_, std::numeric_limits<std::int64_t>::min()};
 }
 
-const store::Statement& RunFinder::statement_of(std::optional<RunStatus> status) {
-    if (!status) return sql::list_workflow_runs;
-    switch (*status) {
-        case RunStatus::queued:
-        case RunStatus::running:
-            return sql::list_live_runs;
-        case RunStatus::paused:
-            return sql::list_paused_runs;
-        case RunStatus::error:
-            return sql::list_error_runs;
-        case RunStatus::cancelled:
-            return sql::list_cancelled_runs;
-        case RunStatus::success:
-            break;
-    }
-    return sql::list_success_runs;
-}
-
 void RunFinder::walk(QueueId workflow, std::optional<RunStatus> status, std::int64_t limit) {
-    const store::Statement& statement = statement_of(status);
-    if (&statement == &sql::list_workflow_runs || &statement == &sql::list_live_runs) {
-        std::optional<std::string_view> name;
-        if (status) name = to_string(*status);
-        take(session_.query(
-            statement,
-            workflow,
-            name,
-            from_,
-            filter_.include_deleted,
-            position_.at,
-            position_.run,
-            limit
-        ));
-    } else {
-        take(session_.query(
-            statement, workflow, from_, filter_.include_deleted, position_.at, position_.run, limit
-        ));
-    }
+    if (status) return walk_group(group_of(*status), workflow, status, limit);
+    for (const int group : {0, 1, 2, 3, 4}) walk_group(group, workflow, {}, limit);
 }
 
-void RunFinder::walk_live(QueueId workflow, std::int64_t limit) {
+void RunFinder::walk_unpaused(QueueId workflow, std::int64_t limit) {
+    walk_group(group_of(RunStatus::queued), workflow, {}, limit);
+}
+
+void RunFinder::walk_group(
+    int group, QueueId workflow, std::optional<RunStatus> status, std::int64_t limit
+) {
+    std::optional<std::string_view> name;
+    if (status) name = to_string(*status);
     take(session_.query(
-        sql::list_live_runs,
+        sql::list_group,
+        group,
         workflow,
-        std::optional<std::string_view>(),
+        name,
         from_,
         filter_.include_deleted,
         position_.at,

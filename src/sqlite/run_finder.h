@@ -31,10 +31,11 @@ public:
 
     // Those of the filter's workflow, or all.
     [[nodiscard]] const std::vector<Workflow>& workflows() const { return workflows_; }
-    // Up to `limit` runs of a workflow with that status, newest first.
+    // Up to `limit` runs of a workflow with that status, newest first. Without a status: so many of
+    // each group.
     void walk(QueueId workflow, std::optional<RunStatus> status, std::int64_t limit);
-    // The same for live ones of every status.
-    void walk_live(QueueId workflow, std::int64_t limit);
+    // The same for QUEUED and RUNNING ones.
+    void walk_unpaused(QueueId workflow, std::int64_t limit);
     void walk_key(QueueId workflow, std::int64_t limit);
     // In the order of ids; looks at up to `reading` runs with the tag.
     void walk_tag(std::int64_t reading, std::int64_t limit);
@@ -51,7 +52,9 @@ public:
 private:
     void read_workflows();
     void set_position(RunId before);
-    [[nodiscard]] static const store::Statement& statement_of(std::optional<RunStatus> status);
+    void walk_group(
+        int group, QueueId workflow, std::optional<RunStatus> status, std::int64_t limit
+    );
     void take(Rows&& rows);
 
     Session& session_;

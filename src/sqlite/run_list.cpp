@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t most_runs = model::count_limit;
 
-// Up to `limit` runs of the filter's status, workflow and time, in no order.
+// At least `limit` runs of the filter's status, workflow and time, if there are; in no order.
 std::vector<FoundRun> find_some(Session& session, const RunFilter& filter, std::int64_t limit) {
     RunFinder finder(session, filter, {});
     for (const auto& workflow : finder.workflows()) {
@@ -107,7 +107,7 @@ void count_live(Session& session, const RunFilter& filter, RunCounts& counts, st
     RunFinder finder(session, filter, {});
     for (const auto& workflow : finder.workflows()) {
         const std::int64_t left = 2 * limit + 1 - static_cast<std::int64_t>(finder.found().size());
-        if (left > 0) finder.walk_live(workflow.id, left);
+        if (left > 0) finder.walk_unpaused(workflow.id, left);
     }
     const bool all = std::cmp_less_equal(finder.found().size(), 2 * limit);
     const RunCounts live = count_found(finder.found(), all, limit);

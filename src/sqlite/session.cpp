@@ -34,7 +34,7 @@ void Rows::check(int code) const {
 }
 
 sqlite3_stmt* Session::prepared(const store::Statement& statement) {
-    StatementHandle& cached = statements_[statement.name];
+    StatementHandle& cached = statements_[statement.name.data()];
     if (!cached) {
         sqlite3_stmt* made = nullptr;
         const int code = sqlite3_prepare_v3(
@@ -59,6 +59,12 @@ void Session::run_script(std::string_view name, std::string_view text) {
 
 void Session::fail(int code, std::string_view statement) const {
     throw make_error(connection_, code, statement, context_);
+}
+
+std::int64_t data_version(Session& session) {
+    static constexpr store::Statement statement{"data_version", "pragma data_version", 0};
+    Rows rows = session.query(statement);
+    return rows.next() ? rows.integer(0) : 0;
 }
 
 }  // namespace pawl::sqlite

@@ -115,8 +115,11 @@ private:
 
     sqlite3* connection_;
     ErrorContext context_;
-    std::unordered_map<std::string_view, StatementHandle> statements_;
+    std::unordered_map<const char*, StatementHandle> statements_;  // by the place of the name
 };
+
+// Changes with each commit of another connection.
+[[nodiscard]] std::int64_t data_version(Session& session);
 
 [[nodiscard]] inline std::optional<std::int64_t> optional_milliseconds(
     const std::optional<Duration>& duration

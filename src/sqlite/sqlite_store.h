@@ -135,7 +135,7 @@ public:
 
     WorkerId register_worker(const store::NewWorker& worker) override;
     WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
-    bool has_news(WorkerId worker, WorkerStatus known, std::span<const Lease> held) override;
+    bool has_news(store::WorkerView& view) override;
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
     std::int64_t purge_workers(Duration older_than) override;
     void delete_worker(WorkerId worker) override;
@@ -248,7 +248,7 @@ struct RunState;
 [[nodiscard]] bool is_lost(Session& session, const RunState& run);
 // Throws workflow_has_runs.
 void refuse_live_runs(Session& session, const std::string& name, QueueId workflow);
-// With its queue and all its runs, a flow's too.
+// With its queue and its runs, which have ended; a flow's too.
 void delete_workflow_rows(Session& session, QueueId workflow);
 // For what would break runs: throws workflow_queue too.
 [[nodiscard]] QueueId require_plain_queue(Session& session, const std::string& name);

@@ -86,15 +86,21 @@ store::HeartbeatResult SqliteStore::heartbeat(
 }
 
 // Any commit to the file may be the reason for the question.
-bool SqliteStore::has_news(WorkerId worker, WorkerStatus known, std::span<const Lease> held) {
+bool SqliteStore::has_news(store::WorkerView& view) {
+    // Only the connection that writes can tell what others commit from what it commits itself. A
+    // worker knows of the leases that its own store ends.
+    const std::int64_t version = data_version(connections_.writer().session());
+    const bool others_wrote = std::exchange(view.version, version) != version;
     return read([&](Session& session) {
         {
-            Rows rows = session.query(sql::worker_status, worker);
-            if (!rows.next() || to_status(rows.text(0)) != known) return true;
+            Rows rows = session.query(sql::worker_status, view.worker);
+            if (!rows.next() || to_status(rows.text(0)) != view.status) return true;
         }
-        return std::ranges::any_of(held, [&](const Lease& lease) {
-            return !session.query(sql::holder, lease.message, lease.delivery).next();
-        });
+        return others_wrote && std::ranges::any_of(view.held, [&](const Lease& lease) {
+                   const bool gone =
+                       !session.query(sql::holder, lease.message, lease.delivery).next();
+                   return gone && view.still_held(lease);
+               });
     });
 }
 

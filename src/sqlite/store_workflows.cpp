@@ -147,13 +147,20 @@ void refuse_live_runs(Session& session, const std::string& name, QueueId workflo
 }
 
 void delete_workflow_rows(Session& session, QueueId workflow) {
-    session.execute(sql::delete_workflow_calls, workflow);
-    session.execute(sql::delete_workflow_tasks, workflow);
-    session.execute(sql::delete_workflow_steps, workflow);
-    session.execute(sql::delete_workflow_tags, workflow);
-    session.execute(sql::delete_workflow_signals, workflow);
-    session.execute(sql::delete_workflow_events, workflow);
-    session.execute(sql::delete_workflow_runs, workflow);
+    std::string runs;
+    {
+        Rows rows = session.query(sql::ended_run_ids, workflow);
+        if (rows.next()) runs = rows.text(0);
+    }
+    for (const store::Statement* statement :
+         {&sql::delete_workflow_calls,
+          &sql::delete_workflow_tasks,
+          &sql::delete_workflow_steps,
+          &sql::delete_workflow_tags,
+          &sql::delete_workflow_signals,
+          &sql::delete_workflow_events,
+          &sql::delete_workflow_runs})
+        session.execute(*statement, std::string_view(runs));
     session.execute(sql::delete_queue_messages, workflow);
     session.execute(sql::delete_queue_archive, workflow);
     session.execute(sql::delete_flow_deps, workflow);

@@ -1,6 +1,7 @@
 // The seam. Backends differ in how, never in what: tests/conformance is the definition.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <pawl/store.h>
 #include <span>
@@ -24,6 +25,16 @@ struct NewWorker {
     Duration lease{};
     std::vector<std::string> subscriptions;
     std::vector<std::string> handlers;
+};
+
+// What a worker knows of itself.
+struct WorkerView {
+    WorkerId worker;
+    WorkerStatus status{};
+    std::vector<Lease> held;
+    // Of one in `held`: its result may have been written meanwhile.
+    std::function<bool(const Lease&)> still_held;
+    std::int64_t version = 0;  // the store's: what it has shown to the worker
 };
 
 struct HeartbeatResult {
@@ -337,11 +348,7 @@ public:
     // Something was written, and nobody knows what: whether a heartbeat would tell the worker more
     // than it knows, its status or a lease that it has lost. Writes nothing. A store that notifies
     // workers only about themselves need not check.
-    [[nodiscard]] virtual bool has_news(
-        WorkerId /*worker*/, WorkerStatus /*known*/, std::span<const Lease> /*held*/
-    ) {
-        return true;
-    }
+    [[nodiscard]] virtual bool has_news(WorkerView& /*view*/) { return true; }
     virtual std::vector<WorkerInfo> workers(std::optional<WorkerId> only) = 0;
     virtual std::int64_t purge_workers(Duration older_than) = 0;
     // Throws worker_not_found, invalid_transition.

@@ -53,10 +53,10 @@ TEST_F(DoctorCliTest, a_paused_queue_is_a_notice) {
 }
 
 TEST_F(DoctorCliTest, a_damaged_schema_is_a_problem) {
-    open_sqlite_database(directory_.file("cli.db"))->run("drop index pawl_runs_live");
+    open_sqlite_database(directory_.file("cli.db"))->run("drop index pawl_runs_group");
     const Finished found = pawl({"doctor"});
     EXPECT_EQ(found.code, 1);
-    EXPECT_TRUE(contains(found.out, "pawl_runs_live is missing"));
+    EXPECT_TRUE(contains(found.out, "pawl_runs_group is missing"));
     EXPECT_TRUE(contains(found.err, "pawl install"));
 }
 

@@ -67,12 +67,9 @@ protected:
     void expect_reports() const {
         using namespace sqlite;
         expect_page(sql::list_runs, "INTEGER PRIMARY KEY");
-        expect_page(sql::list_workflow_runs, "pawl_runs_workflow (workflow_id=? AND created_at");
-        expect_page(sql::list_live_runs, "pawl_runs_live (workflow_id=? AND created_at");
-        expect_page(sql::live_runs_page, "pawl_runs_live ((workflow_id,created_at)>(?,?))");
-        expect_page(sql::list_paused_runs, "pawl_runs_paused (workflow_id=? AND created_at");
-        expect_page(sql::list_error_runs, "pawl_runs_errors (workflow_id=? AND created_at");
-        expect_page(sql::list_cancelled_runs, "pawl_runs_cancelled (workflow_id=? AND created_at");
+        expect_page(sql::list_group, "pawl_runs_group (run_group=? AND workflow_id=? AND created_at");
+        expect_search(sql::live_runs_page, "pawl_runs_group (run_group=? AND (workflow_id");
+        expect_search(sql::count_live_runs, "pawl_runs_group (run_group=? AND workflow_id=?");
         expect_page(
             sql::list_deleted_keyed_runs,
             "pawl_runs_deleted_key (workflow_id=? AND idempotency_key=? AND created_at"
@@ -80,8 +77,10 @@ protected:
         expect_search(sql::list_keyed_runs, "pawl_runs_key (workflow_id=? AND idempotency_key=?");
         expect_search(sql::list_tagged_runs, "INTEGER PRIMARY KEY");
         expect_search(sql::has_tag, "PRIMARY KEY (tag=? AND run_id=?");
-        expect_page(sql::list_success_runs, "pawl_runs_success (workflow_id=? AND created_at");
         expect_search(sql::match_run, "INTEGER PRIMARY KEY");
+        expect_search(sql::ended_run_ids, "pawl_runs_group (run_group=? AND workflow_id=?");
+        expect_search(sql::delete_workflow_steps, "pawl_steps");
+        expect_search(sql::delete_workflow_runs, "INTEGER PRIMARY KEY");
         expect_search(sql::success_cut, "pawl_runs_success_ended (workflow_id=? AND completed_at");
         expect_search(sql::failed_cut, "pawl_runs_failed_ended (workflow_id=? AND completed_at");
         expect_page(sql::next_priority, "pawl_messages_ready (queue_id=? AND priority");

@@ -102,7 +102,8 @@ declare
 begin
     if (null_allowed and step_ids is null)
        or (cardinality(step_ids) >= items and array_position(step_ids, null) is null
-           and array_position(step_ids, '') is null and pg_column_size(step_ids) < 2000
+           and array_position(step_ids, '') is null
+           and pg_column_size(step_ids::varchar(66)[]) = pg_column_size(step_ids)  -- all have up to 264 bytes
            and cardinality(positions) >= items and array_position(positions, null) is null
            and cardinality(statuses) >= items and statuses <@ known
            and cardinality(attempts) >= items and array_position(attempts, null) is null

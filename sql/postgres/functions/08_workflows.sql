@@ -160,28 +160,31 @@ create or replace function {schema}.delete_workflow(workflow text) returns void
 language plpgsql
 as $$
 declare
-    id   bigint := ({schema}.workflow_ids(array[workflow]))[1];
-    live bigint;
+    id    bigint := ({schema}.workflow_ids(array[workflow]))[1];
+    live  bigint;
+    ended bigint[];
 begin
     -- The workflow before its queue: triggers of a dead letter workflow lock in that order.
     perform from {schema}.workflows w where w.workflow_id = id for update;
     perform {schema}.lock_queue(id);
-    select count(*) into live from {schema}.runs r where r.workflow_id = id and r.completed_at is null;
+    select count(*) into live from {schema}.runs r where {schema}.run_group(r) in (0, 1) and r.workflow_id = id;
     if live > 0 then
         raise exception 'workflow ''%'' has % live runs: cancel them, or let them end', workflow, live
             using errcode = 'PW008';
     end if;
-    delete from {schema}.tasks t using {schema}.runs r where r.workflow_id = id and t.run_id = r.run_id;
-    delete from {schema}.calls c using {schema}.runs r
-    where r.workflow_id = id and (c.run_id = r.run_id or c.caller_run_id = r.run_id);
+    ended := array(
+        select r.run_id from {schema}.runs r where {schema}.run_group(r) in (2, 3, 4) and r.workflow_id = id
+    );
+    delete from {schema}.tasks t where t.run_id = any(ended);
+    delete from {schema}.calls c where c.run_id = any(ended) or c.caller_run_id = any(ended);
     delete from {schema}.flow_deps d where d.workflow_id = id;
     delete from {schema}.flow_steps f where f.workflow_id = id;
-    delete from {schema}.steps s using {schema}.runs r where r.workflow_id = id and s.run_id = r.run_id;
-    delete from {schema}.run_tags t using {schema}.runs r where r.workflow_id = id and t.run_id = r.run_id;
-    delete from {schema}.signals s using {schema}.runs r where r.workflow_id = id and s.run_id = r.run_id;
-    delete from {schema}.events e using {schema}.runs r where r.workflow_id = id and e.run_id = r.run_id;
-    delete from {schema}.awaited_runs a using {schema}.runs r where r.workflow_id = id and a.run_id = r.run_id;
-    delete from {schema}.runs r where r.workflow_id = id;
+    delete from {schema}.steps s where s.run_id = any(ended);
+    delete from {schema}.run_tags t where t.run_id = any(ended);
+    delete from {schema}.signals s where s.run_id = any(ended);
+    delete from {schema}.events e where e.run_id = any(ended);
+    delete from {schema}.awaited_runs a where a.run_id = any(ended);
+    delete from {schema}.runs r where r.run_id = any(ended);
     delete from {schema}.messages m where m.queue_id = id;
     delete from {schema}.archive a where a.queue_id = id;
     delete from {schema}.workflows w where w.workflow_id = id;

@@ -102,7 +102,7 @@ begin
         from unnest(workflow_ids) as u (id)
         cross join lateral (
             select r.status from {schema}.runs r
-            where r.workflow_id = u.id and r.completed_at is null
+            where {schema}.run_group(r) = 0 and r.workflow_id = u.id
               and {schema}.run_matches(r, null, live_run_counts.created_from, live_run_counts.created_before, null,
                                        live_run_counts.include_deleted)
             order by r.created_at desc, r.run_id + 0 desc

@@ -1,8 +1,30 @@
--- Lists of runs. Each reads the rows of one index, in the order of creation, newest first.
+-- Lists of runs. They read the index runs_group, in the order of creation, newest first.
 
--- Whether a run is one that is asked for; what is null is no condition. It is expanded into the statements below,
--- which are planned anew for each call (force_custom_plan): the planner sees the values, folds away what was not
--- asked, and finds the partial index of the status. That is what the lines about other columns are for.
+-- The group of a run, as the index has it: 0 QUEUED and RUNNING, 1 PAUSED, 2 SUCCESS, 3 ERROR, 4 CANCELLED.
+create or replace function {schema}.run_group(run {schema}.runs) returns integer
+language sql immutable
+as $$
+    select case when run.completed_at is null then case when run.paused_at is null then 0 else 1 end
+                when run.error is null then 2 when run.cancelled then 4 else 3 end
+$$;
+comment on function {schema}.run_group is 'Internal: the group of a run in the index of lists.';
+
+-- The groups that runs of a status are in; null: any status.
+create or replace function {schema}.groups_of(status text) returns integer[]
+language sql immutable
+as $$
+    select case when status is null then '{0,1,2,3,4}'
+                when status in ('QUEUED', 'RUNNING') then '{0}'
+                when status = 'PAUSED' then '{1}'
+                when status = 'SUCCESS' then '{2}'
+                when status = 'ERROR' then '{3}'
+                when status = 'CANCELLED' then '{4}'
+                else '{}' end::integer[]
+$$;
+comment on function {schema}.groups_of is 'Internal: the groups that runs of a status are in.';
+
+-- Whether a run is one that is asked for; what is null is no condition. It is expanded into the statements below, which
+-- are planned anew for each call (force_custom_plan): the planner sees the values and folds away what was not asked.
 create or replace function {schema}.run_matches(
     run {schema}.runs, status text, created_from timestamptz, created_before timestamptz,
     idempotency_key text, include_deleted boolean
@@ -10,13 +32,6 @@ create or replace function {schema}.run_matches(
 language sql stable
 as $$
     select (run_matches.status is null or run.status = run_matches.status)
-       and ((run_matches.status in ('QUEUED', 'RUNNING')) is not true or run.completed_at is null)
-       and ((run_matches.status = 'PAUSED') is not true or run.paused_at is not null)
-       and ((run_matches.status = 'SUCCESS') is not true or run.completed_at is not null)
-       and ((run_matches.status = 'SUCCESS') is not true or run.error is null)
-       and ((run_matches.status = 'ERROR') is not true or run.error is not null)
-       and ((run_matches.status = 'ERROR') is not true or run.cancelled is not true)
-       and ((run_matches.status = 'CANCELLED') is not true or run.cancelled)
        and (run_matches.created_from is null or run.created_at >= run_matches.created_from)
        and (run_matches.created_before is null or run.created_at < run_matches.created_before)
        and (run_matches.idempotency_key is null or run.idempotency_key = run_matches.idempotency_key)
@@ -50,64 +65,6 @@ end
 $$;
 comment on function {schema}.started_runs is 'Internal: runs that were handed out and have not ended, if they are few.';
 
--- The ids of a page. workflow_ids: the workflows asked for; before_at, before_run: where the last page ended.
-create or replace function {schema}.run_page(
-    workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
-    idempotency_key text, include_deleted boolean, before_at timestamptz, before_run bigint, max_rows integer
-) returns bigint[]
-language plpgsql stable
-set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
-as $$
-begin
-    if idempotency_key is not null then
-        return array(
-            select n.run_id
-            from unnest(workflow_ids) as u (id)
-            cross join lateral (
-                (select r.run_id, r.created_at from {schema}.runs r
-                 where r.workflow_id = u.id and r.deleted_at is null and r.idempotency_key is not null
-                   and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
-                                            run_page.idempotency_key, false)
-                   and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run)))
-                union all
-                (select r.run_id, r.created_at from {schema}.runs r
-                 where run_page.include_deleted and r.workflow_id = u.id and r.deleted_at is not null
-                   and r.idempotency_key is not null
-                   and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
-                                            run_page.idempotency_key, true)
-                   and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run))
-                 order by r.created_at desc, r.run_id + 0 desc limit max_rows)
-            ) n
-            order by n.created_at desc, n.run_id desc limit max_rows
-        );
-    elsif cardinality(workflow_ids) = 1 then
-        return array(
-            select r.run_id from {schema}.runs r
-            where r.workflow_id = workflow_ids[1]
-              and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
-                                       run_page.idempotency_key, run_page.include_deleted)
-              and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run))
-            order by r.created_at desc, r.run_id + 0 desc limit max_rows
-        );
-    end if;
-    -- The newest of each workflow are merged.
-    return array(
-        select n.run_id
-        from unnest(workflow_ids) as u (id)
-        cross join lateral (
-            select r.run_id, r.created_at from {schema}.runs r
-            where r.workflow_id = u.id
-              and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
-                                       run_page.idempotency_key, run_page.include_deleted)
-              and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run))
-            order by r.created_at desc, r.run_id + 0 desc limit max_rows
-        ) n
-        order by n.created_at desc, n.run_id desc limit max_rows
-    );
-end
-$$;
-comment on function {schema}.run_page is 'Internal: the ids of a page of runs.';
-
 -- Of the runs named: those that are asked for, newest first.
 create or replace function {schema}.pick_runs(
     run_ids bigint[], workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
@@ -132,6 +89,64 @@ as $$
 $$;
 comment on function {schema}.pick_runs is 'Internal: those of the runs named that are asked for.';
 
+-- The ids of a page. workflow_ids: the workflows asked for; before_at, before_run: where the last page ended.
+create or replace function {schema}.run_page(
+    workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
+    idempotency_key text, include_deleted boolean, before_at timestamptz, before_run bigint, max_rows integer
+) returns bigint[]
+language plpgsql stable
+set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
+as $$
+declare
+    one integer;
+    ids bigint[] := '{}';
+begin
+    if idempotency_key is not null then
+        return array(
+            select n.run_id
+            from unnest(workflow_ids) as u (id)
+            cross join lateral (
+                (select r.run_id, r.created_at from {schema}.runs r
+                 where r.workflow_id = u.id and r.deleted_at is null and r.idempotency_key is not null
+                   and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
+                                            run_page.idempotency_key, false)
+                   and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run)))
+                union all
+                (select r.run_id, r.created_at from {schema}.runs r
+                 where run_page.include_deleted and r.workflow_id = u.id and r.deleted_at is not null
+                   and r.idempotency_key is not null
+                   and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before,
+                                            run_page.idempotency_key, true)
+                   and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run))
+                 order by r.created_at desc, r.run_id + 0 desc limit max_rows)
+            ) n
+            order by n.created_at desc, n.run_id desc limit max_rows
+        );
+    end if;
+    -- The newest of each workflow and group are merged.
+    foreach one in array {schema}.groups_of(run_page.status) loop
+        ids := ids || array(
+            select n.run_id
+            from unnest(workflow_ids) as u (id)
+            cross join lateral (
+                select r.run_id, r.created_at from {schema}.runs r
+                where {schema}.run_group(r) = one and r.workflow_id = u.id
+                  and {schema}.run_matches(r, run_page.status, run_page.created_from, run_page.created_before, null,
+                                           run_page.include_deleted)
+                  and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run))
+                order by r.created_at desc, r.run_id + 0 desc limit max_rows
+            ) n
+            order by n.created_at desc, n.run_id desc limit max_rows
+        );
+    end loop;
+    if run_page.status is not null then
+        return ids;
+    end if;
+    return {schema}.pick_runs(ids, workflow_ids, null, null, null, null, true, null, null, max_rows);
+end
+$$;
+comment on function {schema}.run_page is 'Internal: the ids of a page of runs.';
+
 -- Up to max_rows runs that are asked for, in no order.
 create or replace function {schema}.run_set(
     workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
@@ -140,19 +155,25 @@ create or replace function {schema}.run_set(
 language plpgsql stable
 set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
+declare
+    one integer;
+    ids bigint[] := '{}';
 begin
-    return array(
-        select n.run_id
-        from unnest(workflow_ids) as u (id)
-        cross join lateral (
-            select r.run_id from {schema}.runs r
-            where r.workflow_id = u.id
-              and {schema}.run_matches(
-                  r, run_set.status, run_set.created_from, run_set.created_before, null, run_set.include_deleted)
-            offset 0
-        ) n
-        limit max_rows
-    );
+    foreach one in array {schema}.groups_of(run_set.status) loop
+        ids := ids || array(
+            select n.run_id
+            from unnest(workflow_ids) as u (id)
+            cross join lateral (
+                select r.run_id from {schema}.runs r
+                where {schema}.run_group(r) = one and r.workflow_id = u.id
+                  and {schema}.run_matches(r, run_set.status, run_set.created_from, run_set.created_before, null,
+                                           run_set.include_deleted)
+                offset 0
+            ) n
+            limit max_rows - cardinality(ids)
+        );
+    end loop;
+    return ids;
 end
 $$;
 comment on function {schema}.run_set is 'Internal: some of the runs that are asked for.';

@@ -313,7 +313,7 @@ begin
     perform {schema}.cancel_child(r.run_id, cancel_live_runs.reason, {schema}.clock())
     from (
         select r.run_id from {schema}.runs r
-        where r.workflow_id = cancel_live_runs.workflow_id and r.completed_at is null
+        where {schema}.run_group(r) in (0, 1) and r.workflow_id = cancel_live_runs.workflow_id
         order by r.run_id
     ) r;
 end
@@ -338,7 +338,7 @@ begin
     if force then  -- those that were started meanwhile
         perform {schema}.cancel_live_runs(id, 'its flow was deleted');
     end if;
-    select count(*) into live from {schema}.runs r where r.workflow_id = id and r.completed_at is null;
+    select count(*) into live from {schema}.runs r where {schema}.run_group(r) in (0, 1) and r.workflow_id = id;
     if live > 0 then
         raise exception 'flow ''%'' has % live runs: cancel them, let them end, or force it', flow_slug, live
             using errcode = 'PW008';

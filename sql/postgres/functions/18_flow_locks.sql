@@ -16,7 +16,7 @@ begin
     left join lateral (
         select true as held from {schema}.runs r
         where r.run_id = u.run_id and r.remaining_steps is not null
-          and r.status in ('QUEUED', 'RUNNING')  -- completed_at would invite the index runs_live
+          and r.status in ('QUEUED', 'RUNNING')
         for update skip locked
     ) r on true;
     -- Who ends a run that somebody waits for writes the waiting one, too.

@@ -2,7 +2,7 @@
 -- this schema causes that; manual changes to the tables can, and so could versions in which messages of runs could be
 -- settled by hand.
 --
--- The search reads live runs page by page through the index runs_live, never the history.
+-- The search reads live runs page by page through the index runs_group, never the history.
 
 -- One page: up to max_rows live runs after (after_workflow, after_run), with the open tasks of flows. The arrays are
 -- aligned and name what was lost; a null step means the run's own message. If `looked` equals max_rows, call it again
@@ -25,11 +25,16 @@ begin
     perform {schema}.check_range('max_rows', coalesce(max_rows, 0), 1, 10000);
     with live as materialized (
         select r.run_id, r.workflow_id, r.created_at, r.remaining_steps is not null as is_flow
-        from {schema}.runs r
-        where r.completed_at is null
-          and (r.workflow_id, r.created_at, r.run_id + 0)
-              > (coalesce(after_workflow, 0), after_at, coalesce(find_lost_runs.after_run, 0))
-        order by r.workflow_id, r.created_at, r.run_id + 0
+        from (values (0), (1)) as g (run_group)
+        cross join lateral (
+            select r.* from {schema}.runs r
+            where {schema}.run_group(r) = g.run_group
+              and (r.workflow_id, r.created_at, r.run_id + 0)
+                  > (coalesce(after_workflow, 0), after_at, coalesce(find_lost_runs.after_run, 0))
+            order by r.workflow_id, r.created_at, r.run_id + 0
+            limit max_rows
+        ) r
+        order by r.workflow_id, r.created_at, r.run_id
         limit max_rows
     ),
     lost as (

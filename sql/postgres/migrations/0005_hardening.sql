@@ -42,21 +42,18 @@ alter table {schema}.workers add constraint workers_lease check (lease_ms betwee
 alter table {schema}.workers add column beats bigint not null default 0;
 -- Bounded reads, and what makes stores harder to damage.
 
--- Lists and counts read the rows that they return, whatever the history. Each set of statuses has an index in the
--- order of creation; as all indexes of runs they name no column that a claim changes. Therefore `cancelled`, and
--- not the status, separates cancelled runs from failed ones. `run_id + 0` is never mistaken for the primary key
--- by a plan that was made while the table was empty.
+-- Lists and counts read the rows that they return, whatever the history. One index has the runs in groups (see
+-- run_group in 13_run_lists.sql), each in the order of creation. As all indexes of runs it names no column that a claim
+-- changes: therefore `cancelled`, and not the status, separates cancelled runs from failed ones. `run_id + 0` is never
+-- mistaken for the primary key by a plan that was made while the table was empty.
 alter table {schema}.runs add column cancelled boolean;  -- true: CANCELLED; null otherwise
 update {schema}.runs set cancelled = true where status = 'CANCELLED';
 drop index if exists {schema}.runs_workflow, {schema}.runs_live, {schema}.runs_failed, {schema}.runs_created;
-create index runs_workflow on {schema}.runs (workflow_id, created_at, (run_id + 0));
-create index runs_live on {schema}.runs (workflow_id, created_at, (run_id + 0)) where completed_at is null;
-create index runs_paused on {schema}.runs (workflow_id, created_at, (run_id + 0)) where paused_at is not null;
-create index runs_success on {schema}.runs (workflow_id, created_at, (run_id + 0))
-    where completed_at is not null and error is null;
-create index runs_errors on {schema}.runs (workflow_id, created_at, (run_id + 0))
-    where error is not null and cancelled is not true;
-create index runs_cancelled on {schema}.runs (workflow_id, created_at, (run_id + 0)) where cancelled;
+create index runs_group on {schema}.runs (
+    (case when completed_at is null then case when paused_at is null then 0 else 1 end
+          when error is null then 2 when cancelled then 4 else 3 end),
+    workflow_id, created_at, (run_id + 0)
+);
 create index runs_deleted_key on {schema}.runs (workflow_id, idempotency_key, created_at, (run_id + 0))
     where idempotency_key is not null and deleted_at is not null;
 -- Messages that were given back: with messages_due all that were handed out. A claim never writes it.

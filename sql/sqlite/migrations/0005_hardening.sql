@@ -11,14 +11,13 @@ update pawl_queues set max_strikes = 5
 where max_strikes = 1000 and queue_id in (select workflow_id from pawl_workflows where is_flow = 1);
 
 -- Lanes: the tasks of one step in their flow's queue, for workers that take only some steps. A flow has them from the
--- first such claim on; for the others both indexes are empty. With one writer at a time there is no state in between,
+-- first such claim on; for the others the index is empty. With one writer at a time there is no state in between,
 -- as PostgreSQL has one.
 alter table pawl_workflows add column lanes integer not null default 0 check (lanes in (0, 1));
 alter table pawl_messages add column lane integer;
-create index pawl_messages_lane_ready on pawl_messages (queue_id, lane, priority desc, message_id)
-    where state = 'ready' and lane is not null;
-create index pawl_messages_lane_due on pawl_messages (queue_id, lane, visible_at)
-    where state <> 'ready' and lane is not null;
+create index pawl_messages_lane on pawl_messages (
+    queue_id, lane, (state = 'ready'), (case when state = 'ready' then -priority else visible_at end), message_id
+) where lane is not null;
 
 -- followed_runs of PostgreSQL is not needed here: there is no NOTIFY.
 -- Leases of workers have bounds, as on PostgreSQL.
@@ -29,17 +28,19 @@ where lease_ms not between 1 and 3162240000000;
 alter table pawl_workers add column beats integer not null default 0;
 -- Bounded reads, and what makes stores harder to damage.
 
--- Lists and counts read the rows that they return, whatever the history; see sql/postgres/migrations/0005_hardening.sql.
--- Here the status itself may be in the indexes: an update writes only the indexes that its row enters or leaves.
+-- Lists and counts read the rows that they return, whatever the history. One index has the runs in groups, each in the
+-- order of creation: 0 QUEUED and RUNNING, 1 PAUSED, 2 SUCCESS, 3 ERROR, 4 CANCELLED. As all indexes of runs it names no
+-- column that a claim writes: therefore `cancelled`, and not the status, separates cancelled runs from failed ones.
+alter table pawl_runs add column cancelled integer;  -- 1: CANCELLED; null otherwise
+update pawl_runs set cancelled = 1 where status = 'CANCELLED';
+alter table pawl_runs add column run_group integer generated always as (
+    case when completed_at is null then case when paused_at is null then 0 else 1 end
+         when error is null then 2 when cancelled then 4 else 3 end
+) virtual;
 drop index if exists pawl_runs_workflow;
 drop index if exists pawl_runs_live;
 drop index if exists pawl_runs_failed;
-create index pawl_runs_workflow on pawl_runs (workflow_id, created_at, run_id);
-create index pawl_runs_live on pawl_runs (workflow_id, created_at, run_id) where completed_at is null;
-create index pawl_runs_paused on pawl_runs (workflow_id, created_at, run_id) where status = 'PAUSED';
-create index pawl_runs_success on pawl_runs (workflow_id, created_at, run_id) where status = 'SUCCESS';
-create index pawl_runs_errors on pawl_runs (workflow_id, created_at, run_id) where status = 'ERROR';
-create index pawl_runs_cancelled on pawl_runs (workflow_id, created_at, run_id) where status = 'CANCELLED';
+create index pawl_runs_group on pawl_runs (run_group, workflow_id, created_at, run_id);
 create index pawl_runs_deleted_key on pawl_runs (workflow_id, idempotency_key, created_at, run_id)
     where idempotency_key is not null and deleted_at is not null;
 create index pawl_messages_returned on pawl_messages (queue_id, message_id) where state = 'ready' and delivery > 0;
