@@ -75,11 +75,11 @@ TEST_P(StorageCallsTest, a_step_is_one_commit_and_its_replay_nothing) {
     const int of_a_commit = calls_of_a_commit();
     ASSERT_GT(of_a_commit, 0);
     const auto [first_short, second_short] = calls_of_a_run(10);
-    const auto [first_long, second_long] = calls_of_a_run(60);
-    // Wake-ups, which a thread of the store sends after commits, may fall into either.
-    const int slack = 5 * of_a_commit;
-    EXPECT_GE(first_long - first_short, 50 * of_a_commit - slack);
-    EXPECT_LE(first_long - first_short, 50 * of_a_commit + slack);
+    const auto [first_long, second_long] = calls_of_a_run(310);
+    // Other threads call the store too, for wake-ups and heartbeats, and may do so during either.
+    const int slack = 30 * of_a_commit;
+    EXPECT_GE(first_long - first_short, 300 * of_a_commit - slack);
+    EXPECT_LE(first_long - first_short, 300 * of_a_commit + slack);
     EXPECT_LE(second_long, second_short + slack);
 }
 
