@@ -8,9 +8,9 @@
 #include <functional>
 #include <mutex>
 
+#include "engine/claim_stream.h"
+#include "seam/backend.h"
 #include "site.h"
-#include "store/backend.h"
-#include "store/claim_stream.h"
 #include "usage.h"
 
 namespace bench {
@@ -88,19 +88,19 @@ void drains(const SiteFactory& open, const Options& options, Report& report) {
 // Claims and removes `messages` in batches of 50, as a worker does, over the given queues.
 double claim_rate(Site& site, const std::vector<std::string>& queues, int messages) {
     auto& backend = *site.store().backend();
-    pawl::store::ClaimStream stream(backend, {}, {});
+    pawl::engine::ClaimStream stream(backend, {}, {});
     stream.set_queues(backend.resolve_queues(queues));
     int done = 0;
     const auto start = Clock::now();
     while (done < messages) {
-        const auto claim = stream.next(50, pawl::store::Scan::streaming);
-        std::vector<pawl::store::Write> writes;
+        const auto claim = stream.next(50, pawl::seam::Scan::streaming);
+        std::vector<pawl::seam::Write> writes;
         for (const auto& message : claim.messages)
             writes.push_back(
-                pawl::store::settle_write(pawl::store::WriteKind::remove, message.lease())
+                pawl::seam::settle_write(pawl::seam::WriteKind::remove, message.lease())
             );
-        for (const auto& outcome : backend.commit(writes, pawl::store::Attempt::first))
-            done += outcome.status == pawl::store::WriteStatus::done ? 1 : 0;
+        for (const auto& outcome : backend.commit(writes, pawl::seam::Attempt::first))
+            done += outcome.status == pawl::seam::WriteStatus::done ? 1 : 0;
     }
     return messages / seconds_since(start);
 }

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/backend.h"
+#include "seam/backend.h"
 
 namespace bench {
 
@@ -104,11 +104,11 @@ void take_batch(const std::function<int(int wanted)>& take) {
     }
 }
 
-std::vector<pawl::store::Write> checkpoints(const std::vector<pawl::Message>& runs, int step) {
-    std::vector<pawl::store::Write> writes;
+std::vector<pawl::seam::Write> checkpoints(const std::vector<pawl::Message>& runs, int step) {
+    std::vector<pawl::seam::Write> writes;
     for (const auto& run : runs) {
         auto& write = writes.emplace_back();
-        write.kind = pawl::store::WriteKind::checkpoint;
+        write.kind = pawl::seam::WriteKind::checkpoint;
         write.lease = run.lease();
         write.step.emplace();
         write.step->id = step_names.at(static_cast<std::size_t>(step));
@@ -164,24 +164,24 @@ Round bare_drain(const WorkflowSite& site, int runs, int connections, Triggering
 void make_crashed_runs(const WorkflowSite& site, int runs) {
     trigger_runs(site, runs);
     auto& backend = *site.store().backend();
-    pawl::store::ClaimRequest request;
+    pawl::seam::ClaimRequest request;
     request.queues = {site.store().workflow(workflow_name).queue};
     request.max_messages = batch;
-    request.work = pawl::store::Work::runs;
-    const auto commit = [&](const std::vector<pawl::store::Write>& writes) {
-        for (const auto& outcome : backend.commit(writes, pawl::store::Attempt::first)) {
-            if (outcome.status != pawl::store::WriteStatus::done)
+    request.work = pawl::seam::Work::runs;
+    const auto commit = [&](const std::vector<pawl::seam::Write>& writes) {
+        for (const auto& outcome : backend.commit(writes, pawl::seam::Attempt::first)) {
+            if (outcome.status != pawl::seam::WriteStatus::done)
                 throw std::runtime_error("a run could not be prepared: " + outcome.error);
         }
     };
-    std::vector<pawl::store::Write> leases;
+    std::vector<pawl::seam::Write> leases;
     while (leases.size() < static_cast<std::size_t>(runs)) {
         const auto claim = backend.claim(request);
         if (claim.messages.empty()) throw std::runtime_error("there are no runs to prepare");
         for (int step = 0; step < 2; ++step) commit(checkpoints(claim.messages, step));
         for (const auto& message : claim.messages) {
             leases.push_back(
-                pawl::store::settle_write(pawl::store::WriteKind::extend, message.lease(), 10ms)
+                pawl::seam::settle_write(pawl::seam::WriteKind::extend, message.lease(), 10ms)
             );
         }
     }

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "model/check.h"
-#include "store/backend.h"
+#include "seam/backend.h"
 #include "store/url.h"
 
 #ifdef PAWL_WITH_POSTGRES
@@ -32,7 +32,7 @@ namespace {
     );
 }
 
-std::shared_ptr<store::Backend> open_postgres_url(store::Url& url, ConnectOptions options) {
+std::shared_ptr<seam::Backend> open_postgres_url(store::Url& url, ConnectOptions options) {
 #ifdef PAWL_WITH_POSTGRES
     postgres::PostgresTarget target;
     if (const auto schema = url.take("schema")) target.schema = *schema;
@@ -56,7 +56,7 @@ std::shared_ptr<store::Backend> open_postgres_url(store::Url& url, ConnectOption
 #endif
 }
 
-std::shared_ptr<store::Backend> open_sqlite_url(store::Url& url, ConnectOptions options) {
+std::shared_ptr<seam::Backend> open_sqlite_url(store::Url& url, ConnectOptions options) {
 #ifdef PAWL_WITH_SQLITE
     sqlite::SqliteTarget target;
     target.path = url.rest().starts_with("//") ? url.rest().substr(2) : url.rest();

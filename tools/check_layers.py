@@ -9,14 +9,16 @@ import sys
 LAYERS = {
     "base": set(),
     "model": {"base"},
-    "store": {"base", "model"},
-    "postgres": {"base", "model", "store"},
-    "sqlite": {"base", "model", "store"},
-    "runtime": {"base", "model", "store"},
-    "api": {"base", "model", "store", "runtime", "metrics"},
+    "seam": {"base", "model"},
+    "store": {"base", "model", "seam"},  # what stores share
+    "postgres": {"base", "model", "seam", "store"},
+    "sqlite": {"base", "model", "seam", "store"},
+    "engine": {"base", "model", "seam"},  # what drives a store, for the runtime and the API
+    "runtime": {"base", "model", "seam", "engine"},
+    "api": {"base", "model", "seam", "engine", "runtime", "metrics"},
     "http": {"base"},
     "sinks": {"base", "model", "http"},
-    "metrics": {"base", "model", "store", "runtime"},
+    "metrics": {"base", "model", "seam", "runtime"},
     "cli": set(),  # a user of the library like any other
 }
 # A file directly in src is the composition root: it knows every layer.

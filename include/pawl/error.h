@@ -55,6 +55,7 @@ enum class ErrorCode {
     payload_too_large,    ///< above ConnectOptions::max_payload_bytes
     wrong_transaction,    ///< a connection of another kind of database, or with no open transaction
     serialization_error,  ///< JSON that does not decode into the type asked for
+    unsupported,          ///< this kind of store has no such part: the message names it
     database_error,       ///< the database refused a statement: the message carries its words
 };
 

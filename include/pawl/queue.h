@@ -14,7 +14,7 @@
 
 namespace pawl {
 
-namespace store {
+namespace seam {
 class Backend;
 }
 
@@ -50,7 +50,7 @@ enum class ArchiveFilter { all, done, dead };
 
 class Queue {
 public:
-    Queue(std::shared_ptr<store::Backend> backend, std::string name);
+    Queue(std::shared_ptr<seam::Backend> backend, std::string name);
     [[nodiscard]] const std::string& name() const { return name_; }
 
     // --- enqueue: returns after the commit -----------------------------------------------------
@@ -126,7 +126,7 @@ public:
     std::int64_t purge_archive(ArchiveFilter filter = ArchiveFilter::all) const;
 
 private:
-    std::shared_ptr<store::Backend> backend_;
+    std::shared_ptr<seam::Backend> backend_;
     std::string name_;
 };
 

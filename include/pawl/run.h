@@ -13,7 +13,7 @@
 
 namespace pawl {
 
-namespace store {
+namespace seam {
 class Backend;
 }
 
@@ -164,7 +164,7 @@ struct ResumeOptions {
 /// A handle: cheap to copy, asks the store whenever it is asked.
 class Run {
 public:
-    Run(std::shared_ptr<store::Backend> backend, RunId id, bool created = false)
+    Run(std::shared_ptr<seam::Backend> backend, RunId id, bool created = false)
         : backend_(std::move(backend)), id_(id), created_(created) {}
 
     [[nodiscard]] RunId id() const { return id_; }
@@ -190,7 +190,7 @@ public:
     }
 
 private:
-    std::shared_ptr<store::Backend> backend_;
+    std::shared_ptr<seam::Backend> backend_;
     RunId id_;
     bool created_;
 };

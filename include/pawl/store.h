@@ -20,6 +20,10 @@
 
 namespace pawl {
 
+namespace engine {
+class WorkerWatch;
+}
+
 enum class LogLevel { debug, info, warning, error };
 [[nodiscard]] std::string_view to_string(LogLevel level);
 /// Called from any thread, one call at a time. Must not call back into the store.
@@ -107,7 +111,7 @@ struct Tenant {
 /// A copyable, thread-safe handle. The last copy closes the connections.
 class Store {
 public:
-    explicit Store(std::shared_ptr<store::Backend> backend);
+    explicit Store(std::shared_ptr<seam::Backend> backend);
 
     /// Reads nothing from the database.
     [[nodiscard]] StoreInfo info() const;
@@ -310,10 +314,12 @@ public:
     [[nodiscard]] std::vector<QueueStats> queue_stats() const;
     [[nodiscard]] Timestamp now() const;  ///< the database's clock
 
-    [[nodiscard]] const std::shared_ptr<store::Backend>& backend() const { return backend_; }
+    [[nodiscard]] const std::shared_ptr<seam::Backend>& backend() const { return backend_; }
+    [[nodiscard]] engine::WorkerWatch& worker_watch() const { return *worker_watch_; }
 
 private:
-    std::shared_ptr<store::Backend> backend_;
+    std::shared_ptr<seam::Backend> backend_;
+    std::shared_ptr<engine::WorkerWatch> worker_watch_;
 };
 
 /// Opens a store:

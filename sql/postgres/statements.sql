@@ -219,9 +219,6 @@ select {schema}.report_outbox(@outbox_ids::bigint[], @deliveries::integer[], @ki
 -- name: retry_parked(outbox_id)
 select {schema}.retry_parked(@outbox_id::bigint)
 
--- name: outbox_lag_ms()
-select {schema}.outbox_lag_ms()
-
 -- name: set_retention(kind, name, keep_ms, keep_count)
 select {schema}.set_retention(@kind::text, @name::text, @keep_ms::bigint, @keep_count::bigint)
 

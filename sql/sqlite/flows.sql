@@ -66,7 +66,7 @@ values (@workflow_id, @step_index, @dep_index);
 -- name: live_runs(workflow_id)
 select run_id from pawl_runs indexed by pawl_runs_group
 where run_group in (0, 1) and workflow_id = @workflow_id
-order by created_at, run_id;
+order by run_group, created_at, run_id;
 
 -- name: delete_flow_deps(workflow_id)
 delete from pawl_flow_deps where workflow_id = @workflow_id;

@@ -6,14 +6,14 @@
 #include <pawl/flow.h>
 #include <pawl/store.h>
 
+#include "engine/retry.h"
 #include "model/check.h"
 #include "model/check_run.h"
-#include "store/backend.h"
-#include "store/retry.h"
+#include "seam/backend.h"
 
 namespace pawl {
 
-using store::retrying;
+using engine::retrying;
 
 namespace {
 
@@ -32,7 +32,7 @@ void check_shape(const FlowShape& shape) {
     );
 }
 
-std::optional<TaskInfo> find_task(store::Backend& backend, const TaskRef& task) {
+std::optional<TaskInfo> find_task(seam::Backend& backend, const TaskRef& task) {
     const auto tasks = backend.tasks(task.run);
     const auto found = std::ranges::find(tasks, task, &TaskInfo::task);
     if (found == tasks.end()) return std::nullopt;
@@ -42,8 +42,8 @@ std::optional<TaskInfo> find_task(store::Backend& backend, const TaskRef& task) 
 // A report whose answer was lost is sent again. If it had been recorded, the second one changes
 // nothing; `recorded` tells whether what is there is ours, and then the outcome is still `done`.
 template <class Send, class Recorded>
-TaskOutcome report(store::Backend& backend, Send send, Recorded recorded) {
-    store::Retry retry(backend);
+TaskOutcome report(seam::Backend& backend, Send send, Recorded recorded) {
+    engine::Retry retry(backend);
     bool in_doubt = false;
     while (true) {
         try {
@@ -106,11 +106,11 @@ std::vector<TaskInfo> Store::tasks(RunId run) const {
 std::vector<Task> Store::poll_for_tasks(const std::string& flow, int qty, Duration vt) const {
     if (qty < 1 || qty > 10'000) throw Error(ErrorCode::invalid_argument, "qty must be 1 to 10000");
     if (vt < 1ms) throw Error(ErrorCode::invalid_argument, "vt must be at least 1 ms");
-    store::ClaimRequest request;
-    request.work = store::Work::tasks;
+    seam::ClaimRequest request;
+    request.work = seam::Work::tasks;
     request.max_messages = qty;
     request.lease = vt;
-    store::Claim claim = retrying(*backend_, [&] {
+    seam::Claim claim = retrying(*backend_, [&] {
         if (!backend_->flow_shape(flow)) no_such_flow(flow);
         request.queues = backend_->resolve_queues(std::span(&flow, 1));
         return backend_->claim(request);
@@ -118,7 +118,7 @@ std::vector<Task> Store::poll_for_tasks(const std::string& flow, int qty, Durati
     std::vector<Task> tasks;
     for (std::size_t i = 0; i < claim.messages.size(); ++i) {
         Message& message = claim.messages[i];
-        store::ClaimedTask& claimed = claim.tasks[i];
+        seam::ClaimedTask& claimed = claim.tasks[i];
         tasks.push_back(
             {std::move(claimed.task),
              flow,

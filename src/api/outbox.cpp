@@ -1,24 +1,24 @@
 #include <pawl/outbox.h>
 #include <pawl/store.h>
 
+#include "engine/retry.h"
 #include "model/check_outbox.h"
 #include "runtime/outbox_dispatcher.h"
-#include "store/backend.h"
-#include "store/outbox_record.h"
-#include "store/retry.h"
+#include "seam/backend.h"
+#include "seam/outbox_record.h"
 
 namespace pawl {
 
-using store::retrying;
+using engine::retrying;
 
 std::string Store::publish(const NewOutboxEvent& event) const {
-    const auto record = store::new_outbox_record(event, backend_->options().max_payload_bytes);
+    const auto record = seam::new_outbox_record(event, backend_->options().max_payload_bytes);
     retrying(*backend_, [&] { return backend_->publish(std::span(&record, 1)); });
     return record.event_id;
 }
 
 std::string Store::publish_in(Transaction transaction, const NewOutboxEvent& event) const {
-    const auto record = store::new_outbox_record(event, backend_->options().max_payload_bytes);
+    const auto record = seam::new_outbox_record(event, backend_->options().max_payload_bytes);
     backend_->publish_in(transaction, std::span(&record, 1));
     return record.event_id;
 }

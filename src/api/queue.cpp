@@ -3,16 +3,16 @@
 #include <pawl/queue.h>
 
 #include "base/deadline.h"
+#include "engine/retry.h"
 #include "model/check.h"
 #include "model/counts.h"
-#include "store/backend.h"
-#include "store/retry.h"
+#include "seam/backend.h"
 
 namespace pawl {
 
-using store::retrying;
-using store::Write;
-using store::WriteKind;
+using engine::retrying;
+using seam::Write;
+using seam::WriteKind;
 
 namespace {
 
@@ -38,8 +38,8 @@ struct Settlement {
     std::string reason = {};
 };
 
-std::vector<store::WriteOutcome> settle(
-    store::Backend& backend,
+std::vector<seam::WriteOutcome> settle(
+    seam::Backend& backend,
     const std::string& queue,
     std::span<const Lease> leases,
     const Settlement& settlement
@@ -49,38 +49,38 @@ std::vector<store::WriteOutcome> settle(
     writes.reserve(leases.size());
     for (const Lease& lease : leases) {
         writes.push_back(
-            store::settle_write(settlement.kind, lease, settlement.delay, settlement.reason)
+            seam::settle_write(settlement.kind, lease, settlement.delay, settlement.reason)
         );
         writes.back().queue = named;
     }
-    return store::settle(backend, writes);
+    return engine::settle(backend, writes);
 }
 
 // Throws for what is neither done nor late.
-Outcome outcome_of_one(const store::WriteOutcome& outcome) {
+Outcome outcome_of_one(const seam::WriteOutcome& outcome) {
     switch (outcome.status) {
-        case store::WriteStatus::done:
+        case seam::WriteStatus::done:
             return Outcome::done;
-        case store::WriteStatus::lease_lost:
-        case store::WriteStatus::cancelled:
-        case store::WriteStatus::busy:  // store::settle() waits for these
+        case seam::WriteStatus::lease_lost:
+        case seam::WriteStatus::cancelled:
+        case seam::WriteStatus::busy:  // engine::settle() waits for these
             return Outcome::lease_lost;
-        case store::WriteStatus::rejected:
+        case seam::WriteStatus::rejected:
             break;
     }
     throw Error(outcome.code, outcome.error);
 }
 
 // One refused message does not hide the outcomes of the others.
-Outcome outcome_of_many(const store::WriteOutcome& outcome) {
-    const bool refused = outcome.status == store::WriteStatus::rejected;
+Outcome outcome_of_many(const seam::WriteOutcome& outcome) {
+    const bool refused = outcome.status == seam::WriteStatus::rejected;
     if (refused && outcome.code == ErrorCode::workflow_queue) return Outcome::workflow_queue;
     if (refused && outcome.code == ErrorCode::message_not_found) return Outcome::other_queue;
     return outcome_of_one(outcome);
 }
 
 std::vector<Outcome> settle_many(
-    store::Backend& backend,
+    seam::Backend& backend,
     const std::string& queue,
     std::span<const Lease> leases,
     const Settlement& settlement
@@ -93,7 +93,7 @@ std::vector<Outcome> settle_many(
 }
 
 Outcome settle_one(
-    store::Backend& backend,
+    seam::Backend& backend,
     const std::string& queue,
     const Lease& lease,
     const Settlement& settlement
@@ -130,7 +130,7 @@ QueueId dequeuable(const QueueInfo& queue) {
 
 }  // namespace
 
-Queue::Queue(std::shared_ptr<store::Backend> backend, std::string name)
+Queue::Queue(std::shared_ptr<seam::Backend> backend, std::string name)
     : backend_(std::move(backend)), name_(std::move(name)) {}
 
 MessageId Queue::enqueue(const Json& payload, const EnqueueOptions& options) const {
@@ -166,17 +166,17 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
     model::check_delay("wait", options.wait);
 
     const auto deadline = base::deadline_after(options.wait);
-    const Duration poll = backend_->hears_others()
+    const Duration poll = backend_->capabilities().remote_wakeups
                               ? backend_->options().poll_interval
                               : std::min(backend_->options().poll_interval, poll_deaf);
-    store::ClaimRequest request;
+    seam::ClaimRequest request;
     request.queues = {dequeuable(info())};
     request.max_messages = options.max_messages;
     request.lease = options.lease;
     while (true) {
         const bool waits = Clock::now() < deadline;
         const auto ticket = waits ? backend_->wake_hub().ticket() : 0;
-        store::Claim claim = retrying(*backend_, [&] { return backend_->claim(request); });
+        seam::Claim claim = retrying(*backend_, [&] { return backend_->claim(request); });
         if (!claim.messages.empty() || !waits) {
             for (Message& message : claim.messages) message.queue = name_;
             return std::move(claim.messages);

@@ -5,21 +5,21 @@
 #include <limits>
 #include <pawl/store.h>
 
-#include "store/backend.h"
-#include "store/retry.h"
+#include "engine/retry.h"
+#include "seam/backend.h"
 
 namespace pawl {
 
-using store::retrying;
+using engine::retrying;
 
 namespace {
 
 constexpr int page_size = 1000;
 constexpr int pages_of_verify = 10;
 
-std::vector<LostWork> lost_work(store::Backend& backend, int max_pages) {
+std::vector<LostWork> lost_work(seam::Backend& backend, int max_pages) {
     std::vector<LostWork> lost;
-    store::LostPosition after;
+    seam::LostPosition after;
     for (int page = 0; page < max_pages; ++page) {
         auto found = retrying(backend, [&] { return backend.find_lost_work(after, page_size); });
         std::ranges::move(found.lost, std::back_inserter(lost));

@@ -2,14 +2,14 @@
 #include <pawl/store.h>
 #include <thread>
 
+#include "engine/prune_pass.h"
+#include "engine/retry.h"
 #include "model/check_retention.h"
-#include "store/backend.h"
-#include "store/prune_pass.h"
-#include "store/retry.h"
+#include "seam/backend.h"
 
 namespace pawl {
 
-using store::retrying;
+using engine::retrying;
 
 void Store::set_retention(RetentionKind kind, const std::string& name, const Keep& keep) const {
     model::check_retention(kind, name, keep);
@@ -31,7 +31,7 @@ std::vector<RetentionPolicy> Store::retention() const {
 
 PruneReport Store::prune(const PruneOptions& options) const {
     model::check_prune_options(options);
-    store::PrunePass pass(*backend_, options);
+    engine::PrunePass pass(*backend_, options);
     while (pass.step()) {
         if (!options.dry_run) std::this_thread::sleep_for(pass.pause(options.share));
     }

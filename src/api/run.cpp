@@ -4,13 +4,13 @@
 #include <thread>
 
 #include "base/deadline.h"
+#include "engine/retry.h"
 #include "model/run_error.h"
-#include "store/backend.h"
-#include "store/retry.h"
+#include "seam/backend.h"
 
 namespace pawl {
 
-using store::retrying;
+using engine::retrying;
 
 namespace {
 
@@ -68,7 +68,7 @@ Json Run::wait_json(Duration timeout) const {
     const auto deadline = base::deadline_after(timeout);
     base::RunSignals::Watch watch(backend_->run_signals(), id_);
     // The output of a run that has succeeded; nothing while it goes on.
-    const auto result_of = [&](const std::optional<store::RunEnd>& run) -> std::optional<Json> {
+    const auto result_of = [&](const std::optional<seam::RunEnd>& run) -> std::optional<Json> {
         if (!run) throw_missing(id_);
         if (run->deleted || (is_finished(run->status) && run->status != RunStatus::success))
             throw_end(info());

@@ -3,20 +3,20 @@
 #include <fmt/format.h>
 #include <pawl/store.h>
 
+#include "engine/retry.h"
 #include "model/check.h"
 #include "model/check_run.h"
 #include "model/history.h"
 #include "model/similar.h"
-#include "store/backend.h"
-#include "store/retry.h"
+#include "seam/backend.h"
 
 namespace pawl {
 
-using store::retrying;
+using engine::retrying;
 
 namespace {
 
-std::vector<std::string> waiting_steps(store::Backend& backend, RunId run) {
+std::vector<std::string> waiting_steps(seam::Backend& backend, RunId run) {
     std::vector<std::string> ids;
     for (StepInfo& step : retrying(backend, [&] { return backend.steps(run); })) {
         if (step.status == StepStatus::paused && !step.wake_at) ids.push_back(std::move(step.id));

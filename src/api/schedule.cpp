@@ -4,13 +4,13 @@
 #include <pawl/schedule.h>
 #include <pawl/store.h>
 
-#include "store/backend.h"
-#include "store/retry.h"
+#include "engine/retry.h"
+#include "seam/backend.h"
 
 namespace pawl {
 
-using store::retrying;
-using store::StoredSchedule;
+using engine::retrying;
+using seam::StoredSchedule;
 
 namespace {
 
@@ -20,13 +20,13 @@ constexpr int most_fire_times = 10'000'000;
     throw Error(ErrorCode::schedule_not_found, fmt::format("schedule '{}' does not exist", name));
 }
 
-std::optional<StoredSchedule> find(store::Backend& backend, const std::string& name) {
+std::optional<StoredSchedule> find(seam::Backend& backend, const std::string& name) {
     auto found = retrying(backend, [&] { return backend.schedules(name); });
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
 }
 
-StoredSchedule require(store::Backend& backend, const std::string& name) {
+StoredSchedule require(seam::Backend& backend, const std::string& name) {
     auto found = find(backend, name);
     if (!found) refuse_unknown(name);
     return std::move(*found);
@@ -35,7 +35,7 @@ StoredSchedule require(store::Backend& backend, const std::string& name) {
 // Reads, changes and saves it, again where a scheduler or somebody else was in between. So it does
 // not matter either whether the answer to an earlier save was lost.
 template <class Read, class Change>
-ScheduleInfo change(store::Backend& backend, Read read, Change apply) {
+ScheduleInfo change(seam::Backend& backend, Read read, Change apply) {
     while (true) {
         StoredSchedule schedule = read();
         if (!apply(schedule)) return schedule.info;
@@ -46,7 +46,7 @@ ScheduleInfo change(store::Backend& backend, Read read, Change apply) {
 
 enum class Pausing { pause, resume };
 
-void set_paused(store::Backend& backend, const std::string& name, Pausing pausing) {
+void set_paused(seam::Backend& backend, const std::string& name, Pausing pausing) {
     const bool paused = pausing == Pausing::pause;
     change(
         backend,
@@ -91,7 +91,7 @@ ScheduleInfo Store::schedule(
     const Json& params,
     const ScheduleOptions& options
 ) const {
-    store::Backend& backend = *backend_;
+    seam::Backend& backend = *backend_;
     const auto read = [&] {
         if (auto stored = find(backend, name)) return std::move(*stored);
         StoredSchedule made;

@@ -2,16 +2,19 @@
 #include <pawl/store.h>
 #include <pawl/testing.h>
 
+#include "engine/retry.h"
+#include "engine/worker_watch.h"
 #include "model/check.h"
 #include "model/counts.h"
-#include "store/backend.h"
-#include "store/retry.h"
+#include "seam/backend.h"
 
 namespace pawl {
 
-using store::retrying;
+using engine::retrying;
 
-Store::Store(std::shared_ptr<store::Backend> backend) : backend_(std::move(backend)) {}
+Store::Store(std::shared_ptr<seam::Backend> backend)
+    : backend_(std::move(backend)),
+      worker_watch_(std::make_shared<engine::WorkerWatch>(*backend_)) {}
 
 StoreInfo Store::info() const {
     return backend_->info();

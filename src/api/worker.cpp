@@ -12,8 +12,8 @@
 
 namespace pawl {
 
-using store::Write;
-using store::WriteKind;
+using seam::Write;
+using seam::WriteKind;
 
 namespace {
 
@@ -49,7 +49,7 @@ bool is_subscribed(const std::vector<std::string>& prefixes, const std::string& 
 // Registrations are static objects: the linker leaves out the files of a static library that
 // nothing refers to.
 void warn_of_empty_discovery(
-    store::Backend& backend, const std::string& worker, const std::string& prefix
+    seam::Backend& backend, const std::string& worker, const std::string& prefix
 ) {
     backend.log().warning(fmt::format(
         "worker '{}': discover(\"{}\") found no workflow; register one with PAWL_WORKFLOW, and if "
@@ -61,7 +61,7 @@ void warn_of_empty_discovery(
     ));
 }
 
-void warn_of_unmatched_prefixes(store::Backend& backend, const WorkerOptions& options) {
+void warn_of_unmatched_prefixes(seam::Backend& backend, const WorkerOptions& options) {
     for (const std::string& prefix : options.prefixes) {
         const bool matched = std::ranges::any_of(options.handlers, [&](const HandlerSpec& spec) {
             return (spec.workflow || spec.flow) && spec.queue.starts_with(prefix);
@@ -92,14 +92,14 @@ bool HandlerContext::lease_lost(const Message& message) const {
 
 void HandlerContext::release(const Message& message, Duration delay) {
     model::check_delay("delay", delay);
-    decide(executing_, message, store::settle_write(WriteKind::release, message.lease(), delay));
+    decide(executing_, message, seam::settle_write(WriteKind::release, message.lease(), delay));
 }
 
 void HandlerContext::fail(const Message& message, const std::string& error) {
     decide(
         executing_,
         message,
-        store::settle_write(WriteKind::fail, message.lease(), {}, model::storable_text(error))
+        seam::settle_write(WriteKind::fail, message.lease(), {}, model::storable_text(error))
     );
 }
 
@@ -122,9 +122,12 @@ Worker WorkerBuilder::create(const Store& store) const {
     std::erase_if(options.handlers, [&](const HandlerSpec& spec) {
         return (spec.workflow || spec.flow) && !is_subscribed(options.prefixes, spec.queue);
     });
-    return Worker(std::make_shared<runtime::WorkerRuntime>(
-        store.backend(), std::move(options), metrics::open_endpoint
-    ));
+    const auto open_metrics = [backend = store.backend()](const auto& of, auto meters) {
+        return metrics::open_endpoint(of, std::move(meters), backend);
+    };
+    return Worker(
+        std::make_shared<runtime::WorkerRuntime>(store.backend(), std::move(options), open_metrics)
+    );
 }
 
 Worker::Worker(std::shared_ptr<runtime::WorkerRuntime> runtime) : runtime_(std::move(runtime)) {}

@@ -3,15 +3,16 @@
 #include <pawl/store.h>
 #include <pawl/workflow.h>
 
+#include "engine/retry.h"
+#include "engine/worker_watch.h"
 #include "model/check.h"
 #include "model/check_run.h"
-#include "store/backend.h"
-#include "store/retry.h"
+#include "seam/backend.h"
 
 namespace pawl {
 
-using store::retrying;
-using store::Triggered;
+using engine::retrying;
+using seam::Triggered;
 
 namespace {
 
@@ -61,10 +62,10 @@ auto for_flows(std::span<const NewRun> runs, Make make) {
 }
 
 // A trigger in doubt may only be repeated where every run has a key.
-std::vector<Triggered> trigger(store::Backend& backend, std::span<const NewRun> runs) {
+std::vector<Triggered> trigger(seam::Backend& backend, std::span<const NewRun> runs) {
     bool keyed = true;
     for (const NewRun& run : runs) keyed = keyed && run.options.idempotency_key;
-    store::Retry retry(backend);
+    engine::Retry retry(backend);
     while (true) {
         try {
             return backend.trigger(runs);
@@ -77,11 +78,11 @@ std::vector<Triggered> trigger(store::Backend& backend, std::span<const NewRun> 
 }  // namespace
 
 std::vector<Run> execute_many(std::span<const NewRun> runs, const Store& store) {
-    store::Backend& backend = *store.backend();
+    seam::Backend& backend = *store.backend();
     check_runs(runs, backend.options());
     if (runs.empty()) return {};
     auto made = handles(store, for_flows(runs, [&] { return trigger(backend, runs); }));
-    backend.worker_watch().triggered(runs);
+    store.worker_watch().triggered(runs);
     return made;
 }
 
@@ -130,7 +131,7 @@ WorkflowMetrics workflow_metrics(const std::string& workflow, const Store& store
     if (window <= Duration::zero())
         throw Error(ErrorCode::invalid_argument, "the window must be above 0");
     model::check_delay("the window", window);
-    store::Backend& backend = *store.backend();
+    seam::Backend& backend = *store.backend();
     return retrying(backend, [&] { return backend.workflow_metrics(workflow, window); });
 }
 

@@ -84,6 +84,7 @@ const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a 
         case ErrorCode::payload_too_large:
         case ErrorCode::wrong_transaction:
         case ErrorCode::serialization_error:
+        case ErrorCode::unsupported:
         case ErrorCode::database_error:
             return "";
     }

@@ -89,7 +89,7 @@ private:
 std::unique_ptr<runtime::MetricsEndpoint> open_endpoint(
     const WorkerOptions& options,
     std::shared_ptr<const runtime::WorkerMeters> meters,
-    std::shared_ptr<store::Backend> backend
+    std::shared_ptr<seam::Backend> backend
 ) {
     auto families =
         std::make_shared<WorkerFamilies>(options, std::move(meters), std::move(backend));
@@ -112,7 +112,7 @@ std::unique_ptr<runtime::MetricsEndpoint> open_endpoint(
 #else
 
 std::unique_ptr<runtime::MetricsEndpoint>
-open_endpoint(const WorkerOptions& options, std::shared_ptr<const runtime::WorkerMeters>, std::shared_ptr<store::Backend>) {
+open_endpoint(const WorkerOptions& options, std::shared_ptr<const runtime::WorkerMeters>, std::shared_ptr<seam::Backend>) {
     throw Error(
         ErrorCode::backend_missing,
         fmt::format(

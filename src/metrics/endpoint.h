@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/metrics_endpoint.h"
+#include "seam/backend.h"
 
 namespace pawl::metrics {
 
@@ -9,7 +10,7 @@ namespace pawl::metrics {
 [[nodiscard]] std::unique_ptr<runtime::MetricsEndpoint> open_endpoint(
     const WorkerOptions& options,
     std::shared_ptr<const runtime::WorkerMeters> meters,
-    std::shared_ptr<store::Backend> backend
+    std::shared_ptr<seam::Backend> backend
 );
 
 }  // namespace pawl::metrics

@@ -14,14 +14,14 @@ constexpr int share_of_time = 20;
 }  // namespace
 
 StoreSampler::StoreSampler(
-    std::shared_ptr<store::Backend> backend, std::vector<std::string> queues, Duration refresh
+    std::shared_ptr<seam::Backend> backend, std::vector<std::string> queues, Duration refresh
 )
     : backend_(std::move(backend)),
       queues_(std::move(queues)),
       refresh_(refresh),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
-std::optional<store::Backlog> StoreSampler::sample() {
+std::optional<seam::Backlog> StoreSampler::sample() {
     std::unique_lock lock(mutex_);
     if (is_due(Clock::now())) {
         wanted_ = true;
@@ -50,11 +50,11 @@ void StoreSampler::work(const std::stop_token& stop) {
 
 void StoreSampler::look() {
     const auto began_at = Clock::now();
-    std::optional<store::Backlog> found;
+    std::optional<seam::Backlog> found;
     try {
         found = backend_->backlog(queues_);
     } catch (const std::exception& error) {
-        if (!store::Outage::Reporter(backend_->outage()).failed(error))
+        if (!base::Outage::Reporter(backend_->outage()).failed(error))
             backend_->log().warning(
                 fmt::format("metrics: reading the store's backlog failed: {}", error.what())
             );

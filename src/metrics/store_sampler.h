@@ -9,14 +9,14 @@
 #include <optional>
 #include <thread>
 
-#include "store/backend.h"
+#include "seam/backend.h"
 
 namespace pawl::metrics {
 
 class StoreSampler {
 public:
     StoreSampler(
-        std::shared_ptr<store::Backend> backend, std::vector<std::string> queues, Duration refresh
+        std::shared_ptr<seam::Backend> backend, std::vector<std::string> queues, Duration refresh
     );
     StoreSampler(const StoreSampler&) = delete;
     StoreSampler& operator=(const StoreSampler&) = delete;
@@ -24,7 +24,7 @@ public:
 
     // What was found last, after another look where that is due. None: the last look failed, or
     // there has been no answer for long.
-    [[nodiscard]] std::optional<store::Backlog> sample();
+    [[nodiscard]] std::optional<seam::Backlog> sample();
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -33,14 +33,14 @@ private:
     void look();
     [[nodiscard]] bool is_due(Clock::time_point now) const;
 
-    const std::shared_ptr<store::Backend> backend_;
+    const std::shared_ptr<seam::Backend> backend_;
     const std::vector<std::string> queues_;
     const Duration refresh_;
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
     bool wanted_ = false;
-    std::optional<store::Backlog> last_;
+    std::optional<seam::Backlog> last_;
     std::optional<Clock::time_point> looked_at_;  // when the last look ended,
     Clock::duration took_{};                      // and how long it took
     std::jthread thread_;

@@ -67,7 +67,7 @@ double in_seconds(const std::optional<Duration>& time) {
 WorkerFamilies::WorkerFamilies(
     const WorkerOptions& options,
     std::shared_ptr<const runtime::WorkerMeters> meters,
-    std::shared_ptr<store::Backend> backend
+    std::shared_ptr<seam::Backend> backend
 )
     : worker_(options.name),
       concurrency_(options.concurrency),
@@ -226,7 +226,7 @@ void WorkerFamilies::add_store(Families& families) const {
     families.gauge({{"state", "lost"}}, static_cast<double>(backlog->workers_lost));
 }
 
-void WorkerFamilies::add_queues(Families& families, const store::Backlog& backlog) {
+void WorkerFamilies::add_queues(Families& families, const seam::Backlog& backlog) {
     const auto for_each_count = [&](const auto& add) {
         for (const QueueStats& queue : backlog.queues) {
             add(Labels{{"queue", queue.queue}, {"state", "ready"}}, queue.ready);

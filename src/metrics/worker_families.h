@@ -15,7 +15,7 @@ public:
     WorkerFamilies(
         const WorkerOptions& options,
         std::shared_ptr<const runtime::WorkerMeters> meters,
-        std::shared_ptr<store::Backend> backend
+        std::shared_ptr<seam::Backend> backend
     );
 
     [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
@@ -33,7 +33,7 @@ private:
     void add_outbox(Families& families) const;
     void add_worker(Families& families) const;
     void add_store(Families& families) const;
-    static void add_queues(Families& families, const store::Backlog& backlog);
+    static void add_queues(Families& families, const seam::Backlog& backlog);
 
     const std::string worker_;
     const int concurrency_;

@@ -146,6 +146,8 @@ std::string_view to_string(ErrorCode code) {
             return "wrong_transaction";
         case ErrorCode::serialization_error:
             return "serialization_error";
+        case ErrorCode::unsupported:
+            return "unsupported";
         case ErrorCode::database_error:
             return "database_error";
     }

@@ -65,7 +65,7 @@ Message read_message(const Rows& rows, int row, WorkerId worker) {
     return message;
 }
 
-std::vector<store::RecordedStep> read_steps(const Rows& rows, int row) {
+std::vector<seam::RecordedStep> read_steps(const Rows& rows, int row) {
     const auto ids = rows.text_array(row, col_step_ids);
     if (ids.empty()) return {};
     const auto positions = rows.int4_array(row, col_step_positions);
@@ -74,9 +74,9 @@ std::vector<store::RecordedStep> read_steps(const Rows& rows, int row) {
     const auto outputs = rows.text_array(row, col_step_outputs);
     const auto errors = rows.text_array(row, col_step_errors);
     const auto wake_ats = rows.time_array(row, col_step_wake_ats);
-    std::vector<store::RecordedStep> steps(ids.size());
+    std::vector<seam::RecordedStep> steps(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        store::RecordedStep& step = steps[i];
+        seam::RecordedStep& step = steps[i];
         step.id = ids[i];
         step.position = positions[i];
         step.status = to_step_status(statuses[i]);
@@ -88,9 +88,9 @@ std::vector<store::RecordedStep> read_steps(const Rows& rows, int row) {
     return steps;
 }
 
-std::optional<store::ClaimedRun> read_run(const Rows& rows, int row) {
+std::optional<seam::ClaimedRun> read_run(const Rows& rows, int row) {
     if (!rows.boolean(row, col_is_run)) return std::nullopt;
-    store::ClaimedRun run;
+    seam::ClaimedRun run;
     if (!rows.is_null(row, col_max_attempts)) run.max_attempts = rows.int4(row, col_max_attempts);
     run.started_at = rows.time(row, col_started_at);
     run.steps_loaded = rows.boolean(row, col_steps_loaded);
@@ -104,8 +104,8 @@ std::optional<store::ClaimedRun> read_run(const Rows& rows, int row) {
     return run;
 }
 
-store::ClaimedTask read_task(const Rows& rows, int row) {
-    store::ClaimedTask task;
+seam::ClaimedTask read_task(const Rows& rows, int row) {
+    seam::ClaimedTask task;
     task.task.run = RunId(rows.int8(row, col_task_run));
     task.task.step = rows.text(row, col_task_step);
     task.task.task_index = rows.int4(row, col_task_index);
@@ -117,7 +117,7 @@ store::ClaimedTask read_task(const Rows& rows, int row) {
 }
 
 // See the head of 05_claim.sql. Leases may have ended that this claim has not taken.
-void read_notes(std::string_view text, store::Claim& claim) {
+void read_notes(std::string_view text, seam::Claim& claim) {
     const auto notes = nlohmann::json::parse(text);
     const auto& lost = notes.at("lost");
     for (std::size_t i = 0; i < lost.size(); ++i) {
@@ -159,9 +159,9 @@ std::vector<Place> order_of(const Rows& rows, int count) {
 
 }  // namespace
 
-ReadClaim read_claim(const Rows& rows, const store::ClaimRequest& request) {
+ReadClaim read_claim(const Rows& rows, const seam::ClaimRequest& request) {
     ReadClaim read;
-    store::Claim& claim = read.claim;
+    seam::Claim& claim = read.claim;
     const int tail = rows.size() - 1;
     const auto order = order_of(rows, tail);
     claim.messages.reserve(order.size());
@@ -169,8 +169,8 @@ ReadClaim read_claim(const Rows& rows, const store::ClaimRequest& request) {
     for (const auto& [priority, id, row] : order) {
         claim.messages.push_back(read_message(rows, row, request.worker));
         claim.queues.emplace_back(rows.int8(row, col_queue));
-        if (request.work == store::Work::runs) claim.runs.push_back(read_run(rows, row));
-        if (request.work == store::Work::tasks) claim.tasks.push_back(read_task(rows, row));
+        if (request.work == seam::Work::runs) claim.runs.push_back(read_run(rows, row));
+        if (request.work == seam::Work::tasks) claim.tasks.push_back(read_task(rows, row));
     }
     claim.now = rows.time(tail, col_now);
     claim.next_due = rows.optional_time(tail, col_next_due);

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "postgres/rows.h"
-#include "store/batch.h"
+#include "seam/batch.h"
 
 namespace pawl::postgres {
 
 struct ReadClaim {
-    store::Claim claim;
+    seam::Claim claim;
     bool looked = false;  // for due rows
 };
-[[nodiscard]] ReadClaim read_claim(const Rows& rows, const store::ClaimRequest& request);
+[[nodiscard]] ReadClaim read_claim(const Rows& rows, const seam::ClaimRequest& request);
 
 [[nodiscard]] StepStatus to_step_status(std::string_view name);
 

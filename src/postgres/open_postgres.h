@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace pawl::store {
+namespace pawl::seam {
 class Backend;
 }
 
@@ -24,7 +24,7 @@ struct PostgresTarget {
     Pooler pooler = Pooler::none;
 };
 
-[[nodiscard]] std::shared_ptr<store::Backend> open_postgres(
+[[nodiscard]] std::shared_ptr<seam::Backend> open_postgres(
     PostgresTarget target, ConnectOptions options
 );
 

@@ -22,7 +22,7 @@ PostgresStore::PostgresStore(PostgresTarget target, ConnectOptions options, base
       heartbeat_pool_(target_, this->options().connect_timeout, 1),
       notifier_(pool_, this->log()) {}
 
-std::shared_ptr<store::Backend> open_postgres(PostgresTarget target, ConnectOptions options) {
+std::shared_ptr<seam::Backend> open_postgres(PostgresTarget target, ConnectOptions options) {
     const base::Log log(options.log);
     auto store = std::make_shared<PostgresStore>(std::move(target), std::move(options), log);
     store->has_test_clock();  // the first connection: a wrong address fails here
@@ -54,7 +54,7 @@ void PostgresStore::wake_queue(QueueId queue, Wake wake) {
 
 void PostgresStore::listen() {
     const std::lock_guard lock(listener_mutex_);
-    if (listener_ || !hears_others()) return;
+    if (listener_ || !capabilities().remote_wakeups) return;
     const Listener::Times times{
         options().connect_timeout, options().heartbeat, options().call_timeout};
     listener_ = std::make_unique<Listener>(target_, times, hub_, signals_, log());

@@ -12,11 +12,11 @@
 #include "postgres/notifier.h"
 #include "postgres/pool.h"
 #include "postgres/settle.h"
-#include "store/backend.h"
+#include "seam/backend.h"
 
 namespace pawl::postgres {
 
-class PostgresStore final : public store::Backend {
+class PostgresStore final : public seam::Backend {
 public:
     PostgresStore(PostgresTarget target, ConnectOptions options, base::Log log);
 
@@ -26,17 +26,17 @@ public:
     SchemaReport verify() override;
     std::int64_t restored() override;
     std::vector<Tenant> tenants() override;
-    std::shared_ptr<store::Backend> open_tenant(const std::string& name) override;
+    std::shared_ptr<seam::Backend> open_tenant(const std::string& name) override;
     Timestamp now() override;
     void set_test_clock(std::optional<Timestamp> now) override;
     bool has_test_clock() override;
 
-    store::Claim claim(const store::ClaimRequest& request) override;
-    std::vector<store::WriteOutcome> commit(
-        std::span<const store::Write> writes, store::Attempt attempt
+    seam::Claim claim(const seam::ClaimRequest& request) override;
+    std::vector<seam::WriteOutcome> commit(
+        std::span<const seam::Write> writes, seam::Attempt attempt
     ) override;
     std::vector<Lease> leases_of(WorkerId worker, std::span<const QueueId> queues) override;
-    store::HeartbeatResult heartbeat(WorkerId worker, std::span<const store::Write> extensions)
+    seam::HeartbeatResult heartbeat(WorkerId worker, std::span<const seam::Write> extensions)
         override;
 
     std::vector<MessageId> enqueue(const std::string& queue, std::span<const NewMessage> messages)
@@ -83,21 +83,21 @@ public:
     TaskOutcome complete_task(const TaskRef& task, const Json& output, int delivery) override;
     TaskOutcome fail_task(const TaskRef& task, const std::string& error, int delivery) override;
 
-    std::vector<store::Triggered> trigger(std::span<const NewRun> runs) override;
-    std::vector<store::Triggered> trigger_in(Transaction transaction, std::span<const NewRun> runs)
+    std::vector<seam::Triggered> trigger(std::span<const NewRun> runs) override;
+    std::vector<seam::Triggered> trigger_in(Transaction transaction, std::span<const NewRun> runs)
         override;
 
     std::optional<RunInfo> find_run(RunId run) override;
-    std::optional<store::RunEnd> find_end(RunId run) override;
+    std::optional<seam::RunEnd> find_end(RunId run) override;
     std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) override;
     RunCounts count_runs(const RunFilter& filter, std::int64_t limit) override;
     std::vector<StepInfo> steps(RunId run) override;
-    std::vector<store::RecordedStep> recorded_steps(RunId run) override;
+    std::vector<seam::RecordedStep> recorded_steps(RunId run) override;
     std::vector<RunEvent> events(RunId run) override;
     std::vector<RunInfo> lineage(RunId run) override;
     void resume(RunId run, const std::string& step, const Json& data, const ResumeOptions& options)
         override;
-    store::Rejection reject_resume(
+    seam::Rejection reject_resume(
         const Lease& lease,
         const std::string& step,
         const std::string& message,
@@ -108,46 +108,44 @@ public:
     RunId retry(RunId run) override;
     RunId fork(RunId run, const std::string& from_step) override;
     void delete_run(RunId run, const std::string& reason) override;
-    store::LostPage find_lost_work(const store::LostPosition& after, int max_runs) override;
+    seam::LostPage find_lost_work(const seam::LostPosition& after, int max_runs) override;
     std::vector<LostWork> repair() override;
 
-    std::vector<store::StoredSchedule> schedules(const std::optional<std::string>& only) override;
-    bool save_schedule(const store::StoredSchedule& schedule) override;
+    std::vector<seam::StoredSchedule> schedules(const std::optional<std::string>& only) override;
+    bool save_schedule(const seam::StoredSchedule& schedule) override;
     void delete_schedule(const std::string& name) override;
-    store::DueSchedules due_schedules(int limit) override;
-    bool fire_schedule(const store::ScheduleFire& fire) override;
+    seam::DueSchedules due_schedules(int limit) override;
+    bool fire_schedule(const seam::ScheduleFire& fire) override;
 
-    void publish(std::span<const store::OutboxRecord> events) override;
-    void publish_in(Transaction transaction, std::span<const store::OutboxRecord> events) override;
+    void publish(std::span<const seam::OutboxRecord> events) override;
+    void publish_in(Transaction transaction, std::span<const seam::OutboxRecord> events) override;
     std::vector<OutboxEvent> list_outbox(const OutboxFilter& filter) override;
-    store::OutboxClaim claim_outbox(int limit, int per_aggregate, Duration lease) override;
-    std::vector<store::WriteStatus> report_outbox(std::span<const store::OutboxReport> reports
+    seam::OutboxClaim claim_outbox(int limit, int per_aggregate, Duration lease) override;
+    std::vector<seam::WriteStatus> report_outbox(std::span<const seam::OutboxReport> reports
     ) override;
     std::int64_t retry_parked(std::int64_t id) override;
-    std::optional<Duration> outbox_lag() override;
 
     void set_retention(RetentionKind kind, const std::string& name, const Keep& keep) override;
     void clear_retention(RetentionKind kind, const std::string& name) override;
     std::vector<RetentionPolicy> retention() override;
-    std::vector<store::PrunePart> plan_prune() override;
-    store::PrunedBatch prune_batch(const store::PruneBatch& batch) override;
-    store::PruneGrant claim_prune(Duration interval, store::PruneTurn turn) override;
+    std::vector<seam::PrunePart> plan_prune() override;
+    seam::PrunedBatch prune_batch(const seam::PruneBatch& batch) override;
+    seam::PruneGrant claim_prune(Duration interval, seam::PruneTurn turn) override;
 
-    WorkerId register_worker(const store::NewWorker& worker) override;
+    WorkerId register_worker(const seam::NewWorker& worker) override;
     WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
     std::int64_t purge_workers(Duration older_than) override;
     void delete_worker(WorkerId worker) override;
     std::vector<Message> held_messages(WorkerId worker, const PageRequest& page) override;
     StoreStats stats() override;
-    store::Backlog backlog(std::span<const std::string> queues) override;
+    seam::Backlog backlog(std::span<const std::string> queues) override;
 
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;
-    std::optional<store::RunEnd> announce_waiter(RunId run) override;
-    [[nodiscard]] std::size_t parallel_commits() const override { return 2; }
-    [[nodiscard]] bool hears_others() const override {
-        return target_.pooler != Pooler::transaction;
+    std::optional<seam::RunEnd> announce_waiter(RunId run) override;
+    [[nodiscard]] seam::Capabilities capabilities() const override {
+        return {.remote_wakeups = target_.pooler != Pooler::transaction, .parallel_commits = 2};
     }
 
 private:
@@ -200,29 +198,29 @@ private:
     };
     void commit_range(
         Connection& connection,
-        std::span<const store::Write> writes,
-        store::Attempt attempt,
-        std::span<store::WriteOutcome> outcomes,
+        std::span<const seam::Write> writes,
+        seam::Attempt attempt,
+        std::span<seam::WriteOutcome> outcomes,
         Progress& progress
     );
     void tell_others(
-        std::span<const store::Write> writes,
-        std::span<const store::WriteOutcome> outcomes,
+        std::span<const seam::Write> writes,
+        std::span<const seam::WriteOutcome> outcomes,
         const Ends& ends
     );
     void tell_of_ends(
-        std::span<const store::Write> writes,
-        std::span<const store::WriteOutcome> outcomes,
+        std::span<const seam::Write> writes,
+        std::span<const seam::WriteOutcome> outcomes,
         const Ends& ends
     );
     void beat(
-        Connection& connection, WorkerId worker, bool must_answer, store::HeartbeatResult& result
+        Connection& connection, WorkerId worker, bool must_answer, seam::HeartbeatResult& result
     );
-    [[nodiscard]] Duration heartbeat_timeout(std::span<const store::Write> extensions) const;
-    ClaimPosition position(const store::ClaimRequest& request);
+    [[nodiscard]] Duration heartbeat_timeout(std::span<const seam::Write> extensions) const;
+    ClaimPosition position(const seam::ClaimRequest& request);
     OutboxPosition outbox_position();
     void remember(
-        const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position
+        const seam::ClaimRequest& request, const seam::Claim& claim, ClaimPosition position
     );
     void wake_queue(
         QueueId queue, Wake wake = Wake::after_commit

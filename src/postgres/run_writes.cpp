@@ -7,10 +7,10 @@
 
 namespace pawl::postgres {
 
-using store::Attempt;
-using store::OutboxRecord;
-using store::StepRecord;
-using store::Write;
+using seam::Attempt;
+using seam::OutboxRecord;
+using seam::StepRecord;
+using seam::Write;
 
 namespace {
 
@@ -208,7 +208,7 @@ Places with_events(std::span<const Write> writes) {
 Places audited_checkpoints(std::span<const Write> writes) {
     Places places;
     for (std::size_t i = 0; i < writes.size(); ++i) {
-        if (writes[i].kind == store::WriteKind::checkpoint && !writes[i].event.empty())
+        if (writes[i].kind == seam::WriteKind::checkpoint && !writes[i].event.empty())
             places.push_back(i);
     }
     return places;

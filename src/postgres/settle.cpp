@@ -8,11 +8,11 @@
 
 namespace pawl::postgres {
 
-using store::Attempt;
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::Attempt;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 namespace {
 
@@ -221,9 +221,9 @@ WriteStatus to_status(std::string_view outcome) {
 }
 
 WriteOutcome to_outcome(std::string_view outcome, const Write& write) {
-    if (outcome == "workflow_queue") return store::refused_workflow_message(write);
-    if (outcome == "other_queue") return store::refused_other_queue(write);
-    if (outcome == "invalid") return store::refused_value(write);
+    if (outcome == "workflow_queue") return seam::refused_workflow_message(write);
+    if (outcome == "other_queue") return seam::refused_other_queue(write);
+    if (outcome == "invalid") return seam::refused_value(write);
     return {to_status(outcome), {}};
 }
 

@@ -6,7 +6,7 @@
 
 #include "postgres/connection.h"
 #include "postgres/notifier.h"
-#include "store/batch.h"
+#include "seam/batch.h"
 
 namespace pawl::postgres {
 
@@ -22,9 +22,9 @@ struct Ends {
 // Fills the outcomes, aligned with the writes. Throws as Connection::run.
 void settle(
     Connection& connection,
-    std::span<const store::Write> writes,
-    store::Attempt attempt,
-    std::span<store::WriteOutcome> outcomes,
+    std::span<const seam::Write> writes,
+    seam::Attempt attempt,
+    std::span<seam::WriteOutcome> outcomes,
     Ends& ends
 );
 

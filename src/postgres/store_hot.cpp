@@ -10,11 +10,11 @@
 
 namespace pawl::postgres {
 
-using store::Attempt;
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::Attempt;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 namespace {
 
@@ -31,13 +31,13 @@ bool goes_on(const Write& write) {
            write.kind == WriteKind::fail_task;
 }
 
-const store::Statement& claim_statement(store::Work work) {
+const store::Statement& claim_statement(seam::Work work) {
     switch (work) {
-        case store::Work::runs:
+        case seam::Work::runs:
             return sql::claim_runs;
-        case store::Work::tasks:
+        case seam::Work::tasks:
             return sql::claim_tasks;
-        case store::Work::messages:
+        case seam::Work::messages:
             break;
     }
     return sql::claim;
@@ -50,8 +50,8 @@ bool wakes_others(const Write& write) {
 }
 
 // Claims of some steps have an index of their own, and no position in the flow's queue.
-bool is_streaming(const store::ClaimRequest& request) {
-    return request.scan == store::Scan::streaming && request.steps.empty();
+bool is_streaming(const seam::ClaimRequest& request) {
+    return request.scan == seam::Scan::streaming && request.steps.empty();
 }
 
 bool publishes(const Write& write) {
@@ -64,7 +64,7 @@ bool is_suspension(const Write& write) {
 
 }  // namespace
 
-store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
+seam::Claim PostgresStore::claim(const seam::ClaimRequest& request) {
     ClaimPosition last = position(request);
     std::vector<std::int64_t> queues;
     queues.reserve(request.queues.size());
@@ -84,8 +84,8 @@ store::Claim PostgresStore::claim(const store::ClaimRequest& request) {
     }
     params.optional(last.looked_at, &Params::time).optional(last.swept_at, &Params::time);
 
-    if (request.work == store::Work::runs) params.int8(store::claim_step_bytes);
-    if (request.work == store::Work::tasks) {
+    if (request.work == seam::Work::runs) params.int8(seam::claim_step_bytes);
+    if (request.work == seam::Work::tasks) {
         if (request.steps.empty()) {
             params.null();
         } else {
@@ -119,14 +119,14 @@ std::vector<Lease> PostgresStore::leases_of(WorkerId worker, std::span<const Que
     return leases;
 }
 
-PostgresStore::ClaimPosition PostgresStore::position(const store::ClaimRequest& request) {
+PostgresStore::ClaimPosition PostgresStore::position(const seam::ClaimRequest& request) {
     if (!is_streaming(request)) return {};
     const std::lock_guard lock(positions_mutex_);
     return positions_[request.queues];
 }
 
 void PostgresStore::remember(
-    const store::ClaimRequest& request, const store::Claim& claim, ClaimPosition position
+    const seam::ClaimRequest& request, const seam::Claim& claim, ClaimPosition position
 ) {
     // A second is how long rows that commit late, behind the floor, may have to wait.
     const bool old = position.floor_priority && claim.now - position.floor_since >= 1s;
@@ -241,10 +241,8 @@ Duration PostgresStore::heartbeat_timeout(std::span<const Write> extensions) con
     return timeout;
 }
 
-store::HeartbeatResult PostgresStore::heartbeat(
-    WorkerId worker, std::span<const Write> extensions
-) {
-    store::HeartbeatResult result;
+seam::HeartbeatResult PostgresStore::heartbeat(WorkerId worker, std::span<const Write> extensions) {
+    seam::HeartbeatResult result;
     result.outcomes.resize(extensions.size());
     const auto connection = checked(heartbeat_pool_, heartbeat_timeout(extensions));
     return translated([&] {
@@ -259,7 +257,7 @@ store::HeartbeatResult PostgresStore::heartbeat(
 // That leases were extended counts, whatever holds up the worker's own row: somebody may have it
 // locked.
 void PostgresStore::beat(
-    Connection& connection, WorkerId worker, bool must_answer, store::HeartbeatResult& result
+    Connection& connection, WorkerId worker, bool must_answer, seam::HeartbeatResult& result
 ) {
     Params params;
     params.int8(worker.value());

@@ -5,9 +5,9 @@
 
 namespace pawl::postgres {
 
-using store::OutboxRecord;
-using store::OutboxReport;
-using store::WriteStatus;
+using seam::OutboxRecord;
+using seam::OutboxReport;
+using seam::WriteStatus;
 
 namespace {
 
@@ -123,7 +123,7 @@ PostgresStore::OutboxPosition PostgresStore::outbox_position() {
 }
 
 // Access::read: events whose claim was not answered are claimed again when their lease expires.
-store::OutboxClaim PostgresStore::claim_outbox(int limit, int per_aggregate, Duration lease) {
+seam::OutboxClaim PostgresStore::claim_outbox(int limit, int per_aggregate, Duration lease) {
     const OutboxPosition from = outbox_position();
     Params params;
     params.int4(limit).int4(per_aggregate).int8(lease.count());
@@ -133,7 +133,7 @@ store::OutboxClaim PostgresStore::claim_outbox(int limit, int per_aggregate, Dur
         params.null().null();
     }
     const Rows rows = worker_call(sql::claim_outbox, params, Access::read);
-    store::OutboxClaim claim;
+    seam::OutboxClaim claim;
     for (int i = 0; i + 1 < rows.size(); ++i)
         claim.events.push_back({read_event(rows, i), rows.int4(i, 8)});
     const int last = rows.size() - 1;
@@ -183,12 +183,6 @@ std::int64_t PostgresStore::retry_parked(std::int64_t id) {
     }
     hub_.notify(base::outbox_changed);
     return retried;
-}
-
-std::optional<Duration> PostgresStore::outbox_lag() {
-    const Rows rows = call(sql::outbox_lag_ms, {}, Access::read);
-    if (rows.is_null(0, 0)) return std::nullopt;
-    return Duration(rows.int8(0, 0));
 }
 
 }  // namespace pawl::postgres

@@ -3,7 +3,7 @@
 
 namespace pawl::postgres {
 
-store::LostPage PostgresStore::find_lost_work(const store::LostPosition& after, int max_runs) {
+seam::LostPage PostgresStore::find_lost_work(const seam::LostPosition& after, int max_runs) {
     Params params;
     params.int8(after.workflow.value());
     if (after.run) {
@@ -13,7 +13,7 @@ store::LostPage PostgresStore::find_lost_work(const store::LostPosition& after, 
     }
     params.int4(max_runs);
     const Rows rows = call(sql::find_lost_runs, params, Access::read);
-    store::LostPage page;
+    seam::LostPage page;
     page.looked = rows.int4(0, 0);
     if (page.looked > 0) page.last = {QueueId(rows.int8(0, 1)), RunId(rows.int8(0, 2))};
     const auto runs = rows.int8_array(0, 3);

@@ -4,10 +4,10 @@
 
 namespace pawl::postgres {
 
-using store::PruneBatch;
-using store::PrunedBatch;
-using store::PrunePart;
-using store::PruneTurn;
+using seam::PruneBatch;
+using seam::PrunedBatch;
+using seam::PrunePart;
+using seam::PruneTurn;
 
 namespace {
 
@@ -67,7 +67,7 @@ PrunedBatch PostgresStore::prune_batch(const PruneBatch& batch) {
     return pruned;
 }
 
-store::PruneGrant PostgresStore::claim_prune(Duration interval, PruneTurn turn) {
+seam::PruneGrant PostgresStore::claim_prune(Duration interval, PruneTurn turn) {
     Params params;
     params.int8(interval.count()).boolean(turn == PruneTurn::keep);
     const Rows rows = worker_call(sql::claim_prune, params, Access::read);

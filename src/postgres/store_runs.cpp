@@ -10,7 +10,7 @@
 
 namespace pawl::postgres {
 
-using store::RunEnd;
+using seam::RunEnd;
 
 namespace {
 
@@ -108,7 +108,7 @@ std::optional<RunEnd> PostgresStore::find_end(RunId run) {
 }
 
 std::optional<RunEnd> PostgresStore::announce_waiter(RunId run) {
-    if (!hears_others()) return find_end(run);
+    if (!capabilities().remote_wakeups) return find_end(run);
     const Params params = one_run(run);
     const std::array calls{
         Call{sql::await_run, params, Call::Then::commit}, Call{sql::find_end, params}};
@@ -167,11 +167,11 @@ std::vector<StepInfo> PostgresStore::steps(RunId run) {
     return steps;
 }
 
-std::vector<store::RecordedStep> PostgresStore::recorded_steps(RunId run) {
-    std::vector<store::RecordedStep> recorded;
+std::vector<seam::RecordedStep> PostgresStore::recorded_steps(RunId run) {
+    std::vector<seam::RecordedStep> recorded;
     for (StepInfo& info : steps(run)) {
         if (info.status == StepStatus::cancelled) continue;
-        store::RecordedStep& step = recorded.emplace_back();
+        seam::RecordedStep& step = recorded.emplace_back();
         step.id = std::move(info.id);
         step.position = info.position;
         step.status = info.status;
@@ -213,7 +213,7 @@ void PostgresStore::resume(
     hub_.notify_all();
 }
 
-store::Rejection PostgresStore::reject_resume(
+seam::Rejection PostgresStore::reject_resume(
     const Lease& lease, const std::string& step, const std::string& message, Duration check_after
 ) {
     Params params;
@@ -221,8 +221,8 @@ store::Rejection PostgresStore::reject_resume(
     params.int8(check_after.count());
     const Rows rows = call(sql::reject_resume, params, Access::read);  // harmless to repeat
     const std::string_view outcome = rows.text(0, 0);
-    if (outcome == "lease_lost") return store::Rejection::lease_lost;
-    return outcome == "used" ? store::Rejection::used : store::Rejection::done;
+    if (outcome == "lease_lost") return seam::Rejection::lease_lost;
+    return outcome == "used" ? seam::Rejection::used : seam::Rejection::done;
 }
 
 void PostgresStore::cancel(RunId run, const std::string& reason) {

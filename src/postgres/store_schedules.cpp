@@ -4,9 +4,9 @@
 
 namespace pawl::postgres {
 
-using store::DueSchedules;
-using store::ScheduleFire;
-using store::StoredSchedule;
+using seam::DueSchedules;
+using seam::ScheduleFire;
+using seam::StoredSchedule;
 
 namespace {
 

@@ -63,7 +63,7 @@ StoreInfo PostgresStore::info() const {
     return info;
 }
 
-std::shared_ptr<store::Backend> PostgresStore::open_tenant(const std::string& name) {
+std::shared_ptr<seam::Backend> PostgresStore::open_tenant(const std::string& name) {
     PostgresTarget target = target_;
     target.schema = name;
     return open_postgres(std::move(target), shared_options());

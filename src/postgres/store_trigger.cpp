@@ -32,10 +32,10 @@ Params trigger_params(std::span<const NewRun> runs, Wake wake) {
     return params;
 }
 
-std::vector<store::Triggered> read_triggered(const Rows& rows) {
+std::vector<seam::Triggered> read_triggered(const Rows& rows) {
     const auto ids = rows.int8_array(0, 0);
     const auto created = rows.boolean_array(0, 1);
-    std::vector<store::Triggered> triggered;
+    std::vector<seam::Triggered> triggered;
     triggered.reserve(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) triggered.push_back({RunId(ids[i]), created[i]});
     return triggered;
@@ -59,7 +59,7 @@ void require_workflows(UserTransaction& mine, std::span<const NewRun> runs) {
 
 }  // namespace
 
-std::vector<store::Triggered> PostgresStore::trigger(std::span<const NewRun> runs) {
+std::vector<seam::Triggered> PostgresStore::trigger(std::span<const NewRun> runs) {
     if (runs.empty()) return {};
     const Wake wake = notifier_.next();
     const Rows rows = producer_call(trigger_statement(runs), trigger_params(runs, wake));
@@ -67,7 +67,7 @@ std::vector<store::Triggered> PostgresStore::trigger(std::span<const NewRun> run
     return read_triggered(rows);
 }
 
-std::vector<store::Triggered> PostgresStore::trigger_in(
+std::vector<seam::Triggered> PostgresStore::trigger_in(
     Transaction transaction, std::span<const NewRun> runs
 ) {
     UserTransaction mine(transaction, target_.schema);

@@ -18,7 +18,7 @@ WorkerStatus to_worker_status(std::string_view name) {
 
 }  // namespace
 
-WorkerId PostgresStore::register_worker(const store::NewWorker& worker) {
+WorkerId PostgresStore::register_worker(const seam::NewWorker& worker) {
     Params params;
     params.text(worker.name).text(worker.host).int4(worker.port).int4(worker.pid);
     params.int8(worker.lease.count()).text_array(worker.subscriptions).text_array(worker.handlers);

@@ -4,9 +4,9 @@
 
 namespace pawl::postgres {
 
-using store::Attempt;
-using store::Write;
-using store::WriteKind;
+using seam::Attempt;
+using seam::Write;
+using seam::WriteKind;
 
 namespace {
 

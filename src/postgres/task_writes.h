@@ -6,20 +6,20 @@
 namespace pawl::postgres {
 
 [[nodiscard]] Params complete_params(
-    std::span<const store::Write> writes, const Places& places, store::Attempt attempt, Wake wake
+    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt, Wake wake
 );
 [[nodiscard]] Params failure_params(
-    std::span<const store::Write> writes, const Places& places, store::Attempt attempt, Wake wake
+    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt, Wake wake
 );
 [[nodiscard]] Params delegation_params(
-    std::span<const store::Write> writes, const Places& places, store::Attempt attempt, Wake wake
+    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt, Wake wake
 );
 // extend, release, hand_back.
 [[nodiscard]] Params task_lease_params(
-    store::WriteKind kind,
-    std::span<const store::Write> writes,
+    seam::WriteKind kind,
+    std::span<const seam::Write> writes,
     const Places& places,
-    store::Attempt attempt
+    seam::Attempt attempt
 );
 
 }  // namespace pawl::postgres

@@ -28,12 +28,12 @@ bool Claimer::takes(const Source& source, const HandlerSpec& spec) const {
     const auto is_its_own = [&](const Source& other) { return other.only == &spec; };
     if (source.only != nullptr || std::ranges::any_of(sources_, is_its_own))
         return source.only == &spec;
-    return (source.work == store::Work::tasks) == (spec.flow != nullptr) &&
+    return (source.work == seam::Work::tasks) == (spec.flow != nullptr) &&
            source.batch_size == spec.batch_size;
 }
 
 Claimer::Claimer(
-    store::Backend& backend,
+    seam::Engine& backend,
     const WorkerOptions& options,
     const std::atomic<WorkerId>& worker,
     Executor& executor,
@@ -66,15 +66,15 @@ Claimer::Claimer(
     }
     handles_workflows_ = runs || tasks;
     for (const int size : batch_sizes)
-        add_source(runs && size == 1 ? store::Work::runs : store::Work::messages, size);
-    if (tasks) add_source(store::Work::tasks, 1);
+        add_source(runs && size == 1 ? seam::Work::runs : seam::Work::messages, size);
+    if (tasks) add_source(seam::Work::tasks, 1);
     for (const HandlerSpec& spec : options.handlers) {
         if (spec.flow) add_partial_source(spec);
     }
 }
 
-Claimer::Source& Claimer::add_source(store::Work work, int batch_size) {
-    sources_.push_back({work, batch_size, store::ClaimStream(backend_, worker_, options_.lease)});
+Claimer::Source& Claimer::add_source(seam::Work work, int batch_size) {
+    sources_.push_back({work, batch_size, engine::ClaimStream(backend_, worker_, options_.lease)});
     sources_.back().stream.set_work(work);
     return sources_.back();
 }
@@ -95,7 +95,7 @@ void Claimer::add_partial_source(const HandlerSpec& spec) {
         spec.queue,
         fmt::join(others, ", ")
     ));
-    Source& source = add_source(store::Work::tasks, 1);
+    Source& source = add_source(seam::Work::tasks, 1);
     source.only = &spec;
     source.stream.set_steps(std::move(handled));
 }
@@ -137,7 +137,7 @@ void Claimer::work(const std::stop_token& stop) {
             if (paused_) suspects_.give_back_all();
             suspects_.attend(stop);
             if (!paused_) hand_back_unknown();
-            if (!paused_) claim_once(store::Scan::streaming, stop);
+            if (!paused_) claim_once(seam::Scan::streaming, stop);
             if (paused_ || !more_) wait_for_work(ticket, stop);
             error_pause_ = 20ms;
         } catch (const std::exception& error) {
@@ -233,14 +233,14 @@ int Claimer::claim_ready() {
     round_.emplace();
     int count = 0;
     do {
-        count += claim_once(store::Scan::exact, {});
+        count += claim_once(seam::Scan::exact, {});
         suspects_.attend({});
     } while (more_);
     round_.reset();
     return count;
 }
 
-bool Claimer::note_in_round(const store::Claim& claim) {
+bool Claimer::note_in_round(const seam::Claim& claim) {
     if (!round_->began) round_->began = claim.now;
     bool found_ready = false;
     for (const Message& message : claim.messages) {
@@ -251,10 +251,10 @@ bool Claimer::note_in_round(const store::Claim& claim) {
 }
 
 // Whose turn it is may take all the room there is; what it leaves is the next one's.
-int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
+int Claimer::claim_once(seam::Scan scan, const std::stop_token& stop) {
     int room = executor_.wait_for_room(stop, suspects_.next_look());
     more_ = true;
-    if (room == 0 || (paused_ && scan == store::Scan::streaming)) return 0;
+    if (room == 0 || (paused_ && scan == seam::Scan::streaming)) return 0;
     refresh_queues();
     fail_unhandled();
     more_ = false;
@@ -272,13 +272,13 @@ int Claimer::claim_once(store::Scan scan, const std::stop_token& stop) {
 }
 
 Claimer::Taken Claimer::claim_from(
-    Source& source, int room, store::Scan scan, const std::stop_token& stop
+    Source& source, int room, seam::Scan scan, const std::stop_token& stop
 ) {
     if (source.stream.queues().empty()) return {};
     const int wanted = std::min(room * source.batch_size, std::max(max_claim, source.batch_size));
     const auto asked_at = Clock::now();
     source.stream.set_worker(worker_);
-    store::Claim claim = source.stream.next(wanted, scan);
+    seam::Claim claim = source.stream.next(wanted, scan);
     outage_.succeeded();
     if (meters_ != nullptr) {
         meters_->claim_duration.observe(
@@ -301,7 +301,7 @@ Claimer::Taken Claimer::claim_from(
     const int count = static_cast<int>(claim.messages.size());
     auto calls = to_calls(claim);
     // The worker was suspended while the claim was under way: it takes nothing any more.
-    const bool suspended = paused_ && scan == store::Scan::streaming;
+    const bool suspended = paused_ && scan == seam::Scan::streaming;
     if (late || suspended) {
         hand_back(committer_, leases_, calls);
         return {};
@@ -322,7 +322,7 @@ Claimer::Taken Claimer::claim_from(
 
 // One call per message, or per batch of a queue's messages, in the order of the claim. A suspect is
 // in no batch.
-std::vector<std::shared_ptr<Executing>> Claimer::to_calls(store::Claim& claim) {
+std::vector<std::shared_ptr<Executing>> Claimer::to_calls(seam::Claim& claim) {
     std::vector<std::shared_ptr<Executing>> calls;
     std::unordered_map<const HandlerSpec*, Executing*> open;
     for (std::size_t i = 0; i < claim.messages.size(); ++i) {
@@ -362,10 +362,10 @@ void Claimer::note_lost_answer() {
 // without a strike, instead of waiting for the end of the lease.
 void Claimer::hand_back_unknown() {
     if (ask_for_leases_at_.empty() || Clock::now() < ask_for_leases_at_.front()) return;
-    std::vector<store::Write> writes;
+    std::vector<seam::Write> writes;
     for (const Lease& lease : backend_.leases_of(worker_, queues_)) {
         if (!leases_.knows(lease))
-            writes.push_back(store::settle_write(store::WriteKind::hand_back, lease));
+            writes.push_back(seam::settle_write(seam::WriteKind::hand_back, lease));
     }
     ask_for_leases_at_.erase(ask_for_leases_at_.begin());
     if (writes.empty()) return;
@@ -377,13 +377,13 @@ void Claimer::hand_back_unknown() {
 }
 
 void Claimer::log_claim(
-    const store::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls
+    const seam::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls
 ) {
-    for (const store::Poisoned& poisoned : claim.poisoned) {
+    for (const seam::Poisoned& poisoned : claim.poisoned) {
         const auto spec = specs_.find(poisoned.queue);
         if (spec != specs_.end()) log_.poisoned(*spec->second, poisoned.message, poisoned.reason);
     }
-    for (const store::TakenOver& taken : claim.taken_over) {
+    for (const seam::TakenOver& taken : claim.taken_over) {
         const auto call = std::ranges::find_if(calls, [&](const auto& executing) {
             return std::ranges::find(executing->messages, taken.message, &Message::id) !=
                    executing->messages.end();
@@ -394,7 +394,7 @@ void Claimer::log_claim(
 
 void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop) {
     Duration poll = options_.poll_interval.value_or(backend_.options().poll_interval);
-    if (!backend_.hears_others()) poll = std::min(poll, poll_deaf);
+    if (!backend_.capabilities().remote_wakeups) poll = std::min(poll, poll_deaf);
     auto until = base::deadline_after(poll);
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
     until = std::min(until, suspects_.next_look());

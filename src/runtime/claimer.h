@@ -12,19 +12,19 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/claim_stream.h"
 #include "runtime/executor.h"
 #include "runtime/meters.h"
 #include "runtime/suspects.h"
 #include "runtime/work_log.h"
-#include "store/backend.h"
-#include "store/claim_stream.h"
+#include "seam/engine.h"
 
 namespace pawl::runtime {
 
 class Claimer {
 public:
     Claimer(
-        store::Backend& backend,
+        seam::Engine& backend,
         const WorkerOptions& options,
         const std::atomic<WorkerId>& worker,
         Executor& executor,
@@ -58,9 +58,9 @@ private:
     // What is claimed in one way: a worker's queues and workflows, those with batches of one
     // size, its flows, or a flow of which it handles only some steps.
     struct Source {
-        store::Work work;
+        seam::Work work;
         int batch_size;
-        store::ClaimStream stream;
+        engine::ClaimStream stream;
         const HandlerSpec* only = nullptr;
     };
     struct Taken {
@@ -76,10 +76,10 @@ private:
 
     void work(const std::stop_token& stop);
     // One claim of each source for what there is room for; returns how many messages came.
-    int claim_once(store::Scan scan, const std::stop_token& stop);
+    int claim_once(seam::Scan scan, const std::stop_token& stop);
     // True if the claim has brought something that was ready when the round began.
-    [[nodiscard]] bool note_in_round(const store::Claim& claim);
-    Source& add_source(store::Work work, int batch_size);
+    [[nodiscard]] bool note_in_round(const seam::Claim& claim);
+    Source& add_source(seam::Work work, int batch_size);
     // A source of its own if the worker has no handlers for some steps of the flow.
     void add_partial_source(const HandlerSpec& spec);
     [[nodiscard]] bool takes(const Source& source, const HandlerSpec& spec) const;
@@ -87,18 +87,18 @@ private:
     void refresh_workflows(const Specs& specs);
     [[nodiscard]] bool fits(QueueId queue, const HandlerSpec& spec) const;
     [[nodiscard]] Taken claim_from(
-        Source& source, int room, store::Scan scan, const std::stop_token& stop
+        Source& source, int room, seam::Scan scan, const std::stop_token& stop
     );
     void fail_unhandled();
     void note_lost_answer();
     void hand_back_unknown();
-    void log_claim(const store::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls);
+    void log_claim(const seam::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls);
     std::shared_ptr<const WorkflowInfo> workflow_of(QueueId queue, const HandlerSpec& spec);
-    std::vector<std::shared_ptr<Executing>> to_calls(store::Claim& claim);
+    std::vector<std::shared_ptr<Executing>> to_calls(seam::Claim& claim);
     void wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop);
     void pause_after_error(const std::stop_token& stop);
 
-    store::Backend& backend_;
+    seam::Engine& backend_;
     const WorkerOptions& options_;
     const std::atomic<WorkerId>& worker_;  // changes if it has to register again
     Executor& executor_;
@@ -106,7 +106,7 @@ private:
     LeaseTable& leases_;
     WorkerMeters* const meters_;  // null: nobody measures
     WorkLog& log_;
-    store::Outage::Reporter outage_;
+    base::Outage::Reporter outage_;
 
     Suspects suspects_;
 

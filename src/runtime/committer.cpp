@@ -7,10 +7,10 @@
 
 namespace pawl::runtime {
 
-using store::Attempt;
-using store::Write;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::Attempt;
+using seam::Write;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 namespace {
 constexpr std::size_t chains = 2;
@@ -27,13 +27,13 @@ thread_local bool gathers = false;
 
 // As many of these are pending as there are leases in hand, and a worker that stops must not wait.
 bool gives_back(const Write& write) {
-    return write.kind == store::WriteKind::release || write.kind == store::WriteKind::hand_back;
+    return write.kind == seam::WriteKind::release || write.kind == seam::WriteKind::hand_back;
 }
 }  // namespace
 
-Committer::Committer(store::Backend& backend, WorkerMeters* meters)
+Committer::Committer(seam::Engine& backend, WorkerMeters* meters)
     : backend_(backend), meters_(meters) {
-    for (std::size_t i = 0; i < backend.parallel_commits(); ++i)
+    for (std::size_t i = 0; i < backend.capabilities().parallel_commits; ++i)
         lanes_.emplace_back([this] { work(stop_.get_token()); });
 }
 
@@ -60,7 +60,7 @@ void Committer::submit(std::vector<Write> writes, Settled settled) {
     submission->settled = std::move(settled);
     std::vector<Item> items(submission->writes.size());
     for (std::size_t i = 0; i < items.size(); ++i)
-        items[i] = {submission.get(), i, nullptr, store::bytes_of(submission->writes[i])};
+        items[i] = {submission.get(), i, nullptr, seam::bytes_of(submission->writes[i])};
     submission.release();  // by the last settle()
     if (!enqueue(items)) give_up(items);
 }
@@ -76,7 +76,7 @@ void Committer::submit_idle(std::vector<Write> writes, Settled settled) {
 WriteOutcome Committer::commit_one(Write&& write, Wait wait) {
     Awaited awaited;
     awaited.write = std::move(write);
-    const Item item{nullptr, 0, &awaited, store::bytes_of(awaited.write)};
+    const Item item{nullptr, 0, &awaited, seam::bytes_of(awaited.write)};
     if (wait == Wait::park) awaited.fiber = base::Fiber::current();
     if (awaited.fiber != nullptr) {
         base::Fiber::park([this, &item] { send(item); });
@@ -220,7 +220,7 @@ std::vector<WriteOutcome> Committer::commit(
 ) {
     Attempt attempt = Attempt::first;
     Duration wait = 20ms;
-    store::Outage::Reporter outage(backend_.outage());
+    base::Outage::Reporter outage(backend_.outage());
     while (!stop.stop_requested()) {
         try {
             auto outcomes = meters_ == nullptr ? backend_.commit(writes, attempt)

@@ -15,7 +15,7 @@
 
 #include "base/fiber.h"
 #include "base/gate.h"
-#include "store/backend.h"
+#include "seam/engine.h"
 
 namespace pawl::runtime {
 
@@ -27,22 +27,22 @@ public:
     // outcome (never busy). Must not block. When the committer stops first, the outcome is
     // lease_lost: whether the write happened is not known, and it will not be repeated.
     using Settled =
-        std::function<void(std::span<const store::Write>, std::span<const store::WriteOutcome>)>;
+        std::function<void(std::span<const seam::Write>, std::span<const seam::WriteOutcome>)>;
 
-    explicit Committer(store::Backend& backend, WorkerMeters* meters = nullptr);
+    explicit Committer(seam::Engine& backend, WorkerMeters* meters = nullptr);
     ~Committer();  // stop() with no time left
     Committer(const Committer&) = delete;
     Committer& operator=(const Committer&) = delete;
 
     // Waits while too much is pending: a database that cannot follow slows the handlers down.
-    void submit(std::vector<store::Write> writes, Settled settled);
+    void submit(std::vector<seam::Write> writes, Settled settled);
     // The same for a thread that has nothing else to do: a single write is committed, and settled,
     // here, if nothing else is being committed.
-    void submit_idle(std::vector<store::Write> writes, Settled settled);
+    void submit_idle(std::vector<seam::Write> writes, Settled settled);
     // One write, whose outcome the caller waits for. A fiber leaves its thread meanwhile (park),
     // unless it must not (block).
     enum class Wait { park, block };
-    [[nodiscard]] store::WriteOutcome commit_one(store::Write&& write, Wait wait);
+    [[nodiscard]] seam::WriteOutcome commit_one(seam::Write&& write, Wait wait);
     // Who lets parked fibers go on. Set before the first of them.
     using Resume = std::function<void(std::span<base::Fiber* const>)>;
     void set_resume(Resume resume) { resume_ = std::move(resume); }
@@ -57,14 +57,14 @@ public:
 private:
     // Lives until its last write is settled: on the heap, or on the stack of who waits for it.
     struct Submission {
-        std::vector<store::Write> writes;
-        std::vector<store::WriteOutcome> outcomes;
+        std::vector<seam::Write> writes;
+        std::vector<seam::WriteOutcome> outcomes;
         std::atomic<std::size_t> open = 0;  // its writes may go out by several lanes
         Settled settled;
     };
     struct Awaited {
-        store::Write write;
-        store::WriteOutcome outcome;
+        seam::Write write;
+        seam::WriteOutcome outcome;
         base::Fiber* fiber = nullptr;  // parked; else the thread waits at the gate
         base::Gate gate;
         Awaited* next = nullptr;  // to be woken by who was woken: see wake()
@@ -74,29 +74,27 @@ private:
         std::size_t index = 0;
         Awaited* awaited = nullptr;  // instead of a submission
         std::size_t bytes = 0;       // of the write; by who submits it, who has it at hand
-        [[nodiscard]] store::Write& write() const {
+        [[nodiscard]] seam::Write& write() const {
             return awaited != nullptr ? awaited->write : submission->writes[index];
         }
     };
 
     void work(const std::stop_token& stop);
     std::vector<Item> take(const std::stop_token& stop);
-    std::vector<store::WriteOutcome> commit(
-        std::span<const store::Write> writes, const std::stop_token& stop
+    std::vector<seam::WriteOutcome> commit(
+        std::span<const seam::Write> writes, const std::stop_token& stop
     );
-    std::vector<store::WriteOutcome> commit_measured(
-        std::span<const store::Write> writes, store::Attempt attempt
+    std::vector<seam::WriteOutcome> commit_measured(
+        std::span<const seam::Write> writes, seam::Attempt attempt
     );
-    void distribute(std::vector<Item> items, std::vector<store::WriteOutcome> outcomes);
+    void distribute(std::vector<Item> items, std::vector<seam::WriteOutcome> outcomes);
     bool enqueue(std::span<const Item> items);
     void send(const Item& item);
-    [[nodiscard]] std::optional<store::WriteOutcome> commit_at_once(const store::Write& write);
-    static void settle(const Item& item, store::WriteOutcome outcome);
+    [[nodiscard]] std::optional<seam::WriteOutcome> commit_at_once(const seam::Write& write);
+    static void settle(const Item& item, seam::WriteOutcome outcome);
     void give_up(std::span<const Item> items);
     void settle_all(
-        std::span<const Item> items,
-        std::span<store::WriteOutcome> outcomes,
-        std::vector<Item>& busy
+        std::span<const Item> items, std::span<seam::WriteOutcome> outcomes, std::vector<Item>& busy
     );
     static void wake(std::span<Awaited* const> settled);
     void pause(Duration time, const std::stop_token& stop);
@@ -104,7 +102,7 @@ private:
         Duration time, const std::stop_token& stop
     );  // until something else comes
 
-    store::Backend& backend_;
+    seam::Engine& backend_;
     WorkerMeters* const meters_;  // null: nobody measures
     Resume resume_;
     std::mutex mutex_;

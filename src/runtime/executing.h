@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "store/batch.h"
+#include "seam/batch.h"
 
 namespace pawl::runtime {
 
@@ -28,13 +28,13 @@ struct Executing {
     std::stop_source stop{};
     std::size_t leases_left = 0;  // guarded by the lease table
     // What the handler decided for single messages of its batch; the others are archived.
-    std::vector<std::optional<store::Write>> decisions;
+    std::vector<std::optional<seam::Write>> decisions;
 
     // Of runs.
-    std::optional<store::ClaimedRun> run;
+    std::optional<seam::ClaimedRun> run;
     std::shared_ptr<const WorkflowInfo> workflow;
     // Of tasks.
-    std::optional<store::ClaimedTask> task;
+    std::optional<seam::ClaimedTask> task;
 
     Timestamp claimed_at;                   // the database's clock at the claim,
     Clock::time_point claimed_at_steady{};  // and ours

@@ -13,11 +13,11 @@
 
 namespace pawl::runtime {
 
-using store::settle_write;
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::settle_write;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 namespace {
 
@@ -38,7 +38,7 @@ Executor::Executor(
     const WorkerOptions& options,
     Committer& committer,
     LeaseTable& leases,
-    store::Backend& backend,
+    seam::Engine& backend,
     WorkerMeters* meters
 )
     : options_(options),

@@ -32,7 +32,7 @@ public:
         const WorkerOptions& options,
         Committer& committer,
         LeaseTable& leases,
-        store::Backend& backend,
+        seam::Engine& backend,
         WorkerMeters* meters
     );
     ~Executor();  // joins the threads: waits for handlers that still run
@@ -94,12 +94,12 @@ private:
     bool add_thread();
     void add_threads_when_stalled(const std::stop_token& stop);
     void run(const std::shared_ptr<Executing>& executing);
-    std::optional<std::vector<store::Write>> execute(Executing& executing);
-    void settle(const std::shared_ptr<Executing>& executing, std::vector<store::Write> writes);
+    std::optional<std::vector<seam::Write>> execute(Executing& executing);
+    void settle(const std::shared_ptr<Executing>& executing, std::vector<seam::Write> writes);
     [[nodiscard]] bool is_idle_but_for_this();
-    std::vector<store::Write> report(Executing& executing);
-    std::vector<store::Write> failure(const Executing& executing, const std::exception_ptr& thrown);
-    static void log_failure(const Executing& executing, const store::Write& write);
+    std::vector<seam::Write> report(Executing& executing);
+    std::vector<seam::Write> failure(const Executing& executing, const std::exception_ptr& thrown);
+    static void log_failure(const Executing& executing, const seam::Write& write);
     [[nodiscard]] Duration backoff(const Message& message) const;
     [[nodiscard]] int room();
     void forget_rate();
@@ -108,7 +108,7 @@ private:
     const WorkerOptions& options_;
     Committer& committer_;
     LeaseTable& leases_;
-    store::Backend& backend_;
+    seam::Engine& backend_;
     WorkerMeters* const meters_;  // null: nobody measures
     Watchdog watchdog_;
     RunRunner runs_;

@@ -6,9 +6,9 @@
 
 namespace pawl::runtime {
 
-using store::Write;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::Write;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 namespace {
 constexpr int beats_per_lease = 3;
@@ -26,7 +26,7 @@ std::chrono::nanoseconds between_clocks() {
 }  // namespace
 
 Heartbeat::Heartbeat(
-    store::Backend& backend,
+    seam::Engine& backend,
     const std::atomic<WorkerId>& worker,
     Duration interval,
     LeaseTable& leases,

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "runtime/lease_table.h"
-#include "store/backend.h"
+#include "seam/engine.h"
 
 namespace pawl::runtime {
 
@@ -21,7 +21,7 @@ public:
         std::function<void(WorkerStatus)> obey;  // what is stored
         // The store has no row for the worker, or is older than the worker's last beat.
         std::function<void(WorkerId, std::string_view why)> unknown;
-        // Whether a beat would tell the worker more than it knows; see Backend::has_news().
+        // Whether a beat would tell the worker more than it knows; see Engine::has_news().
         std::function<bool()> has_news;
         // None got through, or the machine has slept: others may have missed theirs, too.
         std::function<void()> missed;
@@ -30,7 +30,7 @@ public:
     // Beats come at least every `interval`; where a lease is held that would not live to see
     // three of them, sooner, and so does the next after one that did not get through.
     Heartbeat(
-        store::Backend& backend,
+        seam::Engine& backend,
         const std::atomic<WorkerId>& worker,
         Duration interval,
         LeaseTable& leases,
@@ -47,18 +47,18 @@ private:
     void work(const std::stop_token& stop);
     void beat(const std::stop_token& stop);
     void repeat_busy(
-        std::vector<store::Write> extensions,
-        std::vector<store::WriteOutcome> outcomes,
+        std::vector<seam::Write> extensions,
+        std::vector<seam::WriteOutcome> outcomes,
         const std::stop_token& stop
     );
     void wait_for_next(const std::stop_token& stop);
     [[nodiscard]] Duration until_next();
     [[nodiscard]] bool has_news();
 
-    store::Backend& backend_;
+    seam::Engine& backend_;
     const std::atomic<WorkerId>& worker_;
     const Duration interval_;
-    store::Outage::Reporter outage_;
+    base::Outage::Reporter outage_;
     LeaseTable& leases_;
     Hooks hooks_;
     std::mutex mutex_;

@@ -6,10 +6,10 @@
 
 namespace pawl::runtime {
 
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 void LeaseTable::add(
     std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at
@@ -75,7 +75,7 @@ std::vector<Write> LeaseTable::extensions() const {
     writes.reserve(held_.size());
     for (const auto& [id, held] : held_) {
         if (held.lost || !held.executing) continue;
-        writes.push_back(store::settle_write(WriteKind::extend, {id, held.delivery}, held.lease));
+        writes.push_back(seam::settle_write(WriteKind::extend, {id, held.delivery}, held.lease));
         if (held.executing->task) writes.back().task = held.executing->task->task;
     }
     return writes;

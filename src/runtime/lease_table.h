@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/stopper.h"
-#include "store/batch.h"
+#include "seam/batch.h"
 
 namespace pawl::runtime {
 
@@ -24,7 +24,7 @@ public:
 
     // `asked_at` is when the claim was sent: the lease cannot have begun before.
     void add(std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at);
-    void forget(std::span<const store::Write> settled);
+    void forget(std::span<const seam::Write> settled);
     // Every lease counts as lost; running handlers are asked to stop. Returns how many there were.
     std::size_t lose_all();
     // The handler that has the messages now: it is told when all its leases are lost. Returns how
@@ -32,10 +32,10 @@ public:
     std::size_t assign(const std::shared_ptr<Executing>& executing);
 
     // Of what has been started: the rest is handed back before its lease ends.
-    [[nodiscard]] std::vector<store::Write> extensions() const;
+    [[nodiscard]] std::vector<seam::Write> extensions() const;
     void extended(
-        std::span<const store::Write> extensions,
-        std::span<const store::WriteOutcome> outcomes,
+        std::span<const seam::Write> extensions,
+        std::span<const seam::WriteOutcome> outcomes,
         Clock::time_point asked_at
     );
     // Until told to stop: ends leases at their time where no heartbeat has got through.

@@ -2,12 +2,12 @@
 
 namespace pawl::runtime {
 
+using seam::StepRecord;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 using std::chrono::microseconds;
-using store::StepRecord;
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
-using store::WriteStatus;
 
 namespace {
 

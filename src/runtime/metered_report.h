@@ -12,16 +12,15 @@ public:
     // measures.
     explicit MeteredReport(const Executing& executing);
 
-    void settled(
-        std::span<const store::Write> writes, std::span<const store::WriteOutcome> outcomes
-    ) const;
+    void settled(std::span<const seam::Write> writes, std::span<const seam::WriteOutcome> outcomes)
+        const;
 
 private:
-    void settled(const store::Write& write, const store::WriteOutcome& outcome) const;
-    void done(const store::Write& write) const;
+    void settled(const seam::Write& write, const seam::WriteOutcome& outcome) const;
+    void done(const seam::Write& write) const;
     void ended(Ending ending) const;
-    void failed_task(const store::Write& write) const;
-    void checkpointed(const store::StepRecord& step) const;
+    void failed_task(const seam::Write& write) const;
+    void checkpointed(const seam::StepRecord& step) const;
 
     HandlerMeters* meters_;
     std::chrono::microseconds took_{0};

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "runtime/meters.h"
-#include "store/backend.h"
+#include "seam/engine.h"
 
 namespace pawl::runtime {
 
@@ -20,7 +20,7 @@ public:
 };
 
 // The options have MetricsOptions. Throws listen_failed, backend_missing.
-using OpenMetrics = std::function<std::unique_ptr<
-    MetricsEndpoint>(const WorkerOptions&, std::shared_ptr<const WorkerMeters>, std::shared_ptr<store::Backend>)>;
+using OpenMetrics = std::function<
+    std::unique_ptr<MetricsEndpoint>(const WorkerOptions&, std::shared_ptr<const WorkerMeters>)>;
 
 }  // namespace pawl::runtime

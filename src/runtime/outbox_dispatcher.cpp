@@ -6,17 +6,17 @@
 #include <utility>
 
 #include "base/random.h"
+#include "engine/retry.h"
 #include "model/check.h"
 #include "model/check_outbox.h"
 #include "model/retry.h"
 #include "runtime/meters.h"
 #include "runtime/rest.h"
-#include "store/retry.h"
 
 namespace pawl::runtime {
 
-using store::OutboxDelivery;
-using store::OutboxReport;
+using seam::OutboxDelivery;
+using seam::OutboxReport;
 
 namespace {
 
@@ -51,7 +51,7 @@ OutboxDispatcher::Shift::Shift(Mode how, const OutboxDispatcher& dispatcher)
       ) {}
 
 OutboxDispatcher::OutboxDispatcher(
-    std::shared_ptr<store::Backend> backend,
+    std::shared_ptr<seam::Engine> backend,
     Sink sink,
     DispatcherOptions options,
     WorkerMeters* meters
@@ -152,7 +152,7 @@ void OutboxDispatcher::claim(Shift& shift, const std::stop_token& stop) {
 // Until there are lines.
 void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop) {
     base::WakeHub& hub = backend_->wake_hub();
-    store::Outage::Reporter outage(backend_->outage());
+    base::Outage::Reporter outage(backend_->outage());
     while (!stop.stop_requested()) {
         const auto ticket = hub.ticket();
         const auto looked_at = Clock::now();
@@ -161,7 +161,7 @@ void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop)
             shift.freed = false;
         }
         Duration pause = options_.poll_interval;
-        if (!backend_->hears_others()) pause = std::min(pause, look_deaf);
+        if (!backend_->capabilities().remote_wakeups) pause = std::min(pause, look_deaf);
         try {
             const auto next_due = claim_lines(shift);
             outage.succeeded();
@@ -196,7 +196,7 @@ void OutboxDispatcher::claim_rest(Shift& shift) {
             const std::lock_guard lock(shift.mutex);
             in_hand = shift.in_hand;
         }
-        const auto next_due = store::retrying(*backend_, [&] { return claim_lines(shift); });
+        const auto next_due = engine::retrying(*backend_, [&] { return claim_lines(shift); });
         std::unique_lock lock(shift.mutex);
         if (!shift.lines.empty()) return;
         if (next_due && *next_due <= Duration::zero()) continue;  // not all was looked at
@@ -210,7 +210,7 @@ void OutboxDispatcher::claim_rest(Shift& shift) {
 std::optional<Duration> OutboxDispatcher::claim_lines(Shift& shift) {
     const auto asked_at = Clock::now();
     // One line may take the whole batch: the other threads claim for themselves.
-    store::OutboxClaim claim =
+    seam::OutboxClaim claim =
         backend_->claim_outbox(options_.batch, options_.batch, options_.lease);
     const std::lock_guard lock(shift.mutex);
     for (OutboxDelivery& delivery : claim.events) {

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "runtime/outbox_reporter.h"
-#include "store/backend.h"
+#include "seam/engine.h"
 
 namespace pawl::runtime {
 
@@ -33,7 +33,7 @@ class OutboxDispatcher {
 public:
     // Throws invalid_argument, test_clock.
     OutboxDispatcher(
-        std::shared_ptr<store::Backend> backend,
+        std::shared_ptr<seam::Engine> backend,
         Sink sink,
         DispatcherOptions options,
         WorkerMeters* meters = nullptr
@@ -53,7 +53,7 @@ private:
     using Clock = std::chrono::steady_clock;
     enum class Mode { once, forever };
     struct Line {
-        std::vector<store::OutboxDelivery> events;
+        std::vector<seam::OutboxDelivery> events;
         Clock::time_point start_until;  // no delivery begins later: it might outlive the lease
     };
     // One start() or one dispatch_once(): what its threads share.
@@ -80,14 +80,14 @@ private:
     std::optional<Duration> claim_lines(Shift& shift);
     void deliver(Shift& shift, Line line, const std::stop_token& stop);
     [[nodiscard]] SinkResult call_sink(const OutboxEvent& event) const;
-    [[nodiscard]] store::OutboxReport to_report(
-        const store::OutboxDelivery& delivery, const SinkResult& result
+    [[nodiscard]] seam::OutboxReport to_report(
+        const seam::OutboxDelivery& delivery, const SinkResult& result
     ) const;
-    [[nodiscard]] store::OutboxReport send(const store::OutboxDelivery& delivery) const;
-    void count(const store::OutboxReport& report) const;
-    void log_failure(const OutboxEvent& event, const store::OutboxReport& report) const;
+    [[nodiscard]] seam::OutboxReport send(const seam::OutboxDelivery& delivery) const;
+    void count(const seam::OutboxReport& report) const;
+    void log_failure(const OutboxEvent& event, const seam::OutboxReport& report) const;
 
-    const std::shared_ptr<store::Backend> backend_;
+    const std::shared_ptr<seam::Engine> backend_;
     const Sink sink_;
     const DispatcherOptions options_;
     WorkerMeters* const meters_;  // null: nobody measures

@@ -5,14 +5,14 @@
 #include <iterator>
 #include <utility>
 
-#include "store/retry.h"
+#include "engine/retry.h"
 
 namespace pawl::runtime {
 
-using store::OutboxReport;
+using seam::OutboxReport;
 
 OutboxReporter::OutboxReporter(
-    std::shared_ptr<store::Backend> backend,
+    std::shared_ptr<seam::Engine> backend,
     Duration lease,
     std::size_t max_unwritten,
     std::function<void(int)> lines_ended
@@ -54,12 +54,12 @@ void OutboxReporter::work(const std::stop_token& stop) {
 // Repeating a report changes nothing. If one cannot be written at all, the events are delivered
 // again when their lease expires.
 void OutboxReporter::write(const std::vector<OutboxReport>& reports) {
-    store::Retry retry(*backend_);
+    engine::Retry retry(*backend_);
     bool repeated = false;
     while (true) {
         try {
             const auto outcomes = backend_->report_outbox(reports);
-            const auto lost = std::ranges::count(outcomes, store::WriteStatus::lease_lost);
+            const auto lost = std::ranges::count(outcomes, seam::WriteStatus::lease_lost);
             if (lost > 0 && !repeated)
                 backend_->log().warning(fmt::format(
                     "{} events took longer than the dispatcher's lease of {} ms: they may be "

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/backend.h"
+#include "seam/engine.h"
 
 namespace pawl::runtime {
 
@@ -22,7 +22,7 @@ public:
     // `lines_ended` is called from the reporter's thread with the number of lines whose last report
     // was written (or given up). `max_unwritten` bounds what a crash delivers again.
     OutboxReporter(
-        std::shared_ptr<store::Backend> backend,
+        std::shared_ptr<seam::Engine> backend,
         Duration lease,
         std::size_t max_unwritten,
         std::function<void(int)> lines_ended
@@ -33,20 +33,20 @@ public:
     OutboxReporter& operator=(const OutboxReporter&) = delete;
 
     // Waits while max_unwritten reports are unwritten.
-    void add(std::vector<store::OutboxReport> reports, Line line);
+    void add(std::vector<seam::OutboxReport> reports, Line line);
 
 private:
     void work(const std::stop_token& stop);
-    void write(const std::vector<store::OutboxReport>& reports);
+    void write(const std::vector<seam::OutboxReport>& reports);
 
-    const std::shared_ptr<store::Backend> backend_;
+    const std::shared_ptr<seam::Engine> backend_;
     const Duration lease_;
     const std::size_t max_unwritten_;
     const std::function<void(int)> lines_ended_;
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::vector<store::OutboxReport> reports_;
+    std::vector<seam::OutboxReport> reports_;
     int ended_ = 0;  // lines that end with reports_
     std::jthread thread_;
 };

@@ -46,7 +46,7 @@ void Pruner::work(const std::stop_token& stop) {
         } catch (const std::exception& error) {
             const std::lock_guard lock(look_mutex_);
             pass_.reset();
-            if (!store::Outage::Reporter(backend_.outage()).failed(error))
+            if (!base::Outage::Reporter(backend_.outage()).failed(error))
                 backend_.log().warning(fmt::format("pruning failed, retrying: {}", error.what()));
         }
         rest(Clock::now() + pause, stop);
@@ -57,12 +57,12 @@ Duration Pruner::look() {
     const std::lock_guard lock(look_mutex_);
     const Duration interval = backend_.options().prune_interval;
     if (!pass_) {
-        const auto turn = backend_.claim_prune(interval, store::PruneTurn::next);
+        const auto turn = backend_.claim_prune(interval, seam::PruneTurn::next);
         if (!turn.granted) return std::clamp<Duration>(turn.wait, 1ms, interval);
         claimed_at_ = Clock::now();
         pass_.emplace(backend_, PruneOptions{});
     } else if (Clock::now() - claimed_at_ > interval / 2) {
-        backend_.claim_prune(interval, store::PruneTurn::keep);
+        backend_.claim_prune(interval, seam::PruneTurn::keep);
         claimed_at_ = Clock::now();
     }
     if (pass_->step()) return pass_->pause(busy_() ? share_beside_work : share_when_idle);
@@ -91,7 +91,7 @@ void Pruner::hand_back() {
     if (!pass_) return;
     pass_.reset();
     try {
-        backend_.claim_prune(Duration::zero(), store::PruneTurn::keep);
+        backend_.claim_prune(Duration::zero(), seam::PruneTurn::keep);
     } catch (const std::exception& error) {
         backend_.log().info(fmt::format("the next pruning waits for its time: {}", error.what()));
     }

@@ -9,14 +9,14 @@
 #include <optional>
 #include <thread>
 
-#include "store/prune_pass.h"
+#include "engine/prune_pass.h"
 
 namespace pawl::runtime {
 
 class Pruner {
 public:
     // `busy`: whether this process has live work in hand.
-    Pruner(store::Backend& backend, std::function<bool()> busy)
+    Pruner(seam::Engine& backend, std::function<bool()> busy)
         : backend_(backend), busy_(std::move(busy)) {}
     ~Pruner();
     Pruner(const Pruner&) = delete;
@@ -33,9 +33,9 @@ private:
     void end_pass();
     void hand_back();
 
-    store::Backend& backend_;
+    seam::Engine& backend_;
     const std::function<bool()> busy_;
-    std::optional<store::PrunePass> pass_;  // while it is our turn
+    std::optional<engine::PrunePass> pass_;  // while it is our turn
     std::chrono::steady_clock::time_point claimed_at_{};
     std::mutex look_mutex_;
     std::mutex lifecycle_;

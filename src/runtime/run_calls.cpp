@@ -1,16 +1,16 @@
 // Calls of other workflows and flows: the run waits, without a thread, for the end of another run.
 #include <fmt/format.h>
 
+#include "engine/retry.h"
 #include "model/check_run.h"
 #include "runtime/run_context.h"
 #include "runtime/run_writes.h"
-#include "store/retry.h"
 
 namespace pawl::runtime {
 
 using model::Thrown;
-using store::StepRecord;
-using store::Write;
+using seam::StepRecord;
+using seam::Write;
 
 namespace {
 
@@ -33,7 +33,7 @@ Json RunContext::call(const std::string& name, const NewRun& run) {
     if (auto result = replayed(id)) return std::move(*result);
     StepRecord record = new_record(id);
     // The store would refuse to make the run, again and again.
-    if (store::retrying(backend_, [&] { return backend_.workflows(run.workflow); }).empty()) {
+    if (engine::retrying(backend_, [&] { return backend_.workflows(run.workflow); }).empty()) {
         const std::string what =
             fmt::format("workflow '{}' does not exist: create it first", run.workflow);
         fail_step(

@@ -15,12 +15,12 @@
 namespace pawl::runtime {
 
 using model::Thrown;
-using store::RecordedStep;
-using store::StepRecord;
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::RecordedStep;
+using seam::StepRecord;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 namespace {
 
@@ -57,7 +57,7 @@ model::RunError step_error(const StepRecord& record, const Thrown& why) {
 
 }  // namespace
 
-RunContext::RunContext(Executing& executing, Committer& committer, store::Backend& backend)
+RunContext::RunContext(Executing& executing, Committer& committer, seam::Engine& backend)
     : executing_(executing),
       committer_(committer),
       backend_(backend),
@@ -146,7 +146,7 @@ Duration RunContext::backoff(int failures, const StepOptions& options) const {
 }
 
 Write RunContext::suspend_write(RunStatus status, Duration delay) const {
-    Write write = store::settle_write(
+    Write write = seam::settle_write(
         WriteKind::suspend, executing_.messages.front().lease(), std::max(delay, Duration::zero())
     );
     write.status = status;
@@ -264,7 +264,7 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
 }
 
 Write RunContext::checkpoint(Record record) const {
-    Write write = store::settle_write(WriteKind::checkpoint, executing_.messages.front().lease());
+    Write write = seam::settle_write(WriteKind::checkpoint, executing_.messages.front().lease());
     if (record->status == StepStatus::error && audits()) {
         write.event = "step_failed";
         write.event_data = record->error.value_or("{}");
@@ -348,7 +348,7 @@ void RunContext::heartbeat() {
     if (end() != End::none) throw Unwinding{};
     const Message& message = executing_.messages.front();
     const auto asked_at = Clock::now();
-    const Write extension = store::settle_write(
+    const Write extension = seam::settle_write(
         WriteKind::extend,
         message.lease(),
         std::chrono::duration_cast<Duration>(message.visible_at - executing_.claimed_at)

@@ -34,7 +34,7 @@ public:
         timed_out,  // the run's time is over
     };
 
-    RunContext(Executing& executing, Committer& committer, store::Backend& backend);
+    RunContext(Executing& executing, Committer& committer, seam::Engine& backend);
 
     // --- for pawl::Context ---
     Json step(const std::string& name, const StepOptions& options, Context::Body body);
@@ -69,17 +69,17 @@ public:
     [[nodiscard]] int attempt() const;
     [[nodiscard]] bool replaying() const { return log_.replaying(); }
     [[nodiscard]] const Executing& executing() const { return executing_; }
-    [[nodiscard]] store::Backend& backend() const { return backend_; }
+    [[nodiscard]] seam::Engine& backend() const { return backend_; }
 
     // --- for the runner ---
     [[nodiscard]] End end() const;
-    [[nodiscard]] store::Write suspension();
+    [[nodiscard]] seam::Write suspension();
     // The run's failures without progress, this one included.
     [[nodiscard]] int failed_attempts() const;
     [[nodiscard]] int max_attempts() const;
     [[nodiscard]] Duration backoff(int failures, const StepOptions& options = {}) const;
     // The run waits; where there is no event to record the kind is empty.
-    [[nodiscard]] store::Write suspend_write(RunStatus status, Duration delay) const;
+    [[nodiscard]] seam::Write suspend_write(RunStatus status, Duration delay) const;
     [[nodiscard]] bool audits() const { return executing_.workflow->audit != AuditLevel::off; }
     [[nodiscard]] bool audits_all() const { return executing_.workflow->audit == AuditLevel::all; }
     [[nodiscard]] std::optional<Clock::time_point> deadline() const { return deadline_; }
@@ -89,7 +89,7 @@ public:
     [[nodiscard]] std::string describe() const override;
 
 private:
-    using Record = base::Boxed<store::StepRecord>;
+    using Record = base::Boxed<seam::StepRecord>;
     struct Current {
         Record record;
         const StepOptions* options = nullptr;
@@ -100,46 +100,46 @@ private:
     };
 
     struct Acquired {
-        store::StepRecord record;
+        seam::StepRecord record;
         Clock::time_point started_at;
     };
 
     void enter();
     void check_caller() const;
     [[noreturn]] void unwind(End end);
-    [[noreturn]] void suspend(store::Write write);
+    [[noreturn]] void suspend(seam::Write write);
     [[nodiscard]] std::optional<Json> replayed(const std::string& id) const;
-    [[nodiscard]] store::StepRecord new_record(const std::string& id);
+    [[nodiscard]] seam::StepRecord new_record(const std::string& id);
     Json execute(const std::string& id, const StepOptions& options, Context::Body body);
     void begin(Record record, const StepOptions& options);
     [[nodiscard]] Current finish_body();
     void commit_body(Record record);
     void commit_step(Record record) { commit_checkpoint(checkpoint(std::move(record))); }
-    void commit_checkpoint(store::Write&& write);
-    [[nodiscard]] store::StepRecord take_acquired(const std::string& id);
+    void commit_checkpoint(seam::Write&& write);
+    [[nodiscard]] seam::StepRecord take_acquired(const std::string& id);
     [[noreturn]] void fail_step(
         Record record, const StepOptions& options, const model::Thrown& why
     );
-    [[nodiscard]] store::Write step_failure(
+    [[nodiscard]] seam::Write step_failure(
         Record record, const StepOptions& options, const model::Thrown& why
     ) const;
-    [[nodiscard]] store::Write checkpoint(Record record) const;
+    [[nodiscard]] seam::Write checkpoint(Record record) const;
     [[noreturn]] void pause_at(
-        store::StepRecord record,
+        seam::StepRecord record,
         const std::string& message,
         const std::string& condition,
         std::optional<Duration> check_after
     );
-    [[noreturn]] void wait_for_call(store::StepRecord record, const NewRun& run);
+    [[noreturn]] void wait_for_call(seam::StepRecord record, const NewRun& run);
     void sleep_as(Duration delay, std::optional<Timestamp> until);
     [[nodiscard]] std::optional<std::stop_source> attend_step(Clock::time_point now);
     enum class Reported { mark, end };
     // Not waited for.
-    void report(Reported what, store::Write write, Committer::Settled settled = {});
+    void report(Reported what, seam::Write write, Committer::Settled settled = {});
 
     Executing& executing_;
     Committer& committer_;
-    store::Backend& backend_;
+    seam::Engine& backend_;
     const std::thread::id owner_;
     const base::Fiber* const fiber_;  // where runs share threads, it is the owner
     const int uncaught_;              // exceptions in flight when the handler was called
@@ -153,7 +153,7 @@ private:
     mutable std::mutex mutex_;
     End end_ = End::none;
     std::optional<Current> current_;
-    std::optional<store::Write> suspension_;
+    std::optional<seam::Write> suspension_;
 };
 
 }  // namespace pawl::runtime

@@ -2,19 +2,19 @@
 #include <fmt/format.h>
 
 #include "runtime/run_context.h"
-#include "store/outbox_record.h"
+#include "seam/outbox_record.h"
 
 namespace pawl::runtime {
 
-using store::StepRecord;
-using store::Write;
+using seam::StepRecord;
+using seam::Write;
 
 void RunContext::publish(
     const std::string& type, const Json& payload, const std::string& aggregate
 ) {
     enter();
     const RunId run(executing_.messages.front().id.value());
-    store::OutboxRecord event = store::new_outbox_record(
+    seam::OutboxRecord event = seam::new_outbox_record(
         {type, payload, aggregate.empty() ? fmt::format("run:{}", run.value()) : aggregate, {}, {}},
         backend_.options().max_payload_bytes,
         run
@@ -24,7 +24,7 @@ void RunContext::publish(
     StepRecord record = new_record(id);
     record.output = fmt::format("\"{}\"", event.event_id);
     Write write = checkpoint(std::move(record));
-    write.publish = std::make_shared<const store::OutboxRecord>(std::move(event));
+    write.publish = std::make_shared<const seam::OutboxRecord>(std::move(event));
     commit_checkpoint(std::move(write));
 }
 

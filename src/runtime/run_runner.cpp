@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "engine/retry.h"
 #include "model/check.h"
 #include "model/check_run.h"
 #include "runtime/run_writes.h"
 #include "runtime/work_log.h"
-#include "store/retry.h"
 
 namespace pawl::runtime {
 
 using model::RunError;
 using model::Thrown;
-using store::Write;
+using seam::Write;
 
 std::optional<Write> RunRunner::run(Executing& executing) {
     if (!load_steps(executing)) return std::nullopt;
@@ -28,7 +28,7 @@ bool RunRunner::load_steps(Executing& executing) {
     const RunId id(executing.messages.front().id.value());
     try {
         executing.run->steps =
-            store::retrying(backend_, [&] { return backend_.recorded_steps(id); });
+            engine::retrying(backend_, [&] { return backend_.recorded_steps(id); });
         return true;
     } catch (const std::exception& error) {
         backend_.log().warning(fmt::format(

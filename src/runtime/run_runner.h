@@ -10,24 +10,24 @@ namespace pawl::runtime {
 
 class RunRunner {
 public:
-    RunRunner(Committer& committer, store::Backend& backend, Watchdog& watchdog)
+    RunRunner(Committer& committer, seam::Engine& backend, Watchdog& watchdog)
         : committer_(committer), backend_(backend), watchdog_(watchdog) {}
 
     // None: the run is not ours any more.
-    [[nodiscard]] std::optional<store::Write> run(Executing& executing);
+    [[nodiscard]] std::optional<seam::Write> run(Executing& executing);
 
 private:
     [[nodiscard]] bool load_steps(Executing& executing);
-    [[nodiscard]] std::optional<store::Write> call(Executing& executing, RunContext& context);
-    [[nodiscard]] std::optional<store::Write> ended_early(
+    [[nodiscard]] std::optional<seam::Write> call(Executing& executing, RunContext& context);
+    [[nodiscard]] std::optional<seam::Write> ended_early(
         Executing& executing, RunContext& context, bool swallowed
     );
-    [[nodiscard]] store::Write thrown_outside(
+    [[nodiscard]] seam::Write thrown_outside(
         const Executing& executing, const RunContext& context, const std::exception_ptr& thrown
     );
 
     Committer& committer_;
-    store::Backend& backend_;
+    seam::Engine& backend_;
     Watchdog& watchdog_;
 };
 

@@ -2,16 +2,16 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "engine/retry.h"
 #include "model/check.h"
 #include "runtime/run_context.h"
 #include "runtime/run_writes.h"
-#include "store/retry.h"
 
 namespace pawl::runtime {
 
-using store::RecordedStep;
-using store::StepRecord;
-using store::Write;
+using seam::RecordedStep;
+using seam::StepRecord;
+using seam::Write;
 
 Json RunContext::pause(
     const std::string& name, const std::string& message, std::optional<Duration> check_after
@@ -66,11 +66,11 @@ void RunContext::reject_answer(
         model::storable_text(question.empty() ? why : fmt::format("{} ({})", question, why));
     const Lease lease = executing_.messages.front().lease();
     const Duration next_check = check_after.value_or(backend_.options().pause_check_interval);
-    const auto outcome = store::retrying(backend_, [&] {
+    const auto outcome = engine::retrying(backend_, [&] {
         return backend_.reject_resume(lease, id, message, next_check);
     });
-    if (outcome == store::Rejection::used) throw_undecodable(id, thrown);
-    if (outcome == store::Rejection::done) {
+    if (outcome == seam::Rejection::used) throw_undecodable(id, thrown);
+    if (outcome == seam::Rejection::done) {
         executing_.reported = true;
         backend_.log().warning(fmt::format(
             "run {} of workflow '{}' pauses at step '{}' again: {}",

@@ -7,13 +7,13 @@
 
 namespace pawl::runtime {
 
-using store::Write;
-using store::WriteKind;
+using seam::Write;
+using seam::WriteKind;
 
 namespace {
 
 Write finish(const Executing& executing, RunStatus status) {
-    Write write = store::settle_write(WriteKind::finish, executing.messages.front().lease());
+    Write write = seam::settle_write(WriteKind::finish, executing.messages.front().lease());
     write.status = status;
     return write;
 }
@@ -48,7 +48,7 @@ Write timeout_write(const Executing& executing) {
     return failure_write(executing, model::to_json({"timeout", message, {}, 0}));
 }
 
-std::string step_event_data(const store::StepRecord& step) {
+std::string step_event_data(const seam::StepRecord& step) {
     return model::event_data({.step = step.id, .attempt = step.attempt});
 }
 

@@ -5,11 +5,11 @@
 
 namespace pawl::runtime {
 
-[[nodiscard]] store::Write success_write(const Executing& executing, const Json& output);
-[[nodiscard]] store::Write failure_write(const Executing& executing, const Json& error);
-[[nodiscard]] store::Write timeout_write(const Executing& executing);
+[[nodiscard]] seam::Write success_write(const Executing& executing, const Json& output);
+[[nodiscard]] seam::Write failure_write(const Executing& executing, const Json& error);
+[[nodiscard]] seam::Write timeout_write(const Executing& executing);
 
 // Of an event about a step: which one, and the number of its execution.
-[[nodiscard]] std::string step_event_data(const store::StepRecord& step);
+[[nodiscard]] std::string step_event_data(const seam::StepRecord& step);
 
 }  // namespace pawl::runtime

@@ -44,7 +44,7 @@ void Scheduler::stop() {
 
 void Scheduler::work(const std::stop_token& stop) {
     base::WakeHub& hub = backend_.wake_hub();
-    store::Outage::Reporter outage(backend_.outage());
+    base::Outage::Reporter outage(backend_.outage());
     while (!stop.stop_requested()) {
         const auto ticket = hub.ticket();
         const auto looked_at = Clock::now();
@@ -73,7 +73,7 @@ Duration Scheduler::look() {
     std::optional<Timestamp> next_due = found.next_due;
     Duration pause = std::max(look_at_least_every, backend_.options().poll_interval);
     if (found.waiting) pause = look_for_waiting_every;
-    for (const store::StoredSchedule& schedule : found.due) {
+    for (const seam::StoredSchedule& schedule : found.due) {
         const Fired fired = fire(schedule, found.now);
         if (fired.outcome == Outcome::broken) ++broken_;
         if (fired.outcome == Outcome::lost_race) pause = std::min(pause, look_after_lost_race);
@@ -87,10 +87,10 @@ Duration Scheduler::look() {
     return std::clamp<Duration>(until, 1ms, pause);
 }
 
-Scheduler::Fired Scheduler::fire(const store::StoredSchedule& schedule, Timestamp now) {
+Scheduler::Fired Scheduler::fire(const seam::StoredSchedule& schedule, Timestamp now) {
     try {
         model::DueRuns due = model::due_runs(schedule.info, now);
-        store::ScheduleFire fire{schedule.id, schedule.version, {}, due.next_fire_at};
+        seam::ScheduleFire fire{schedule.id, schedule.version, {}, due.next_fire_at};
         for (model::DueRun& run : due.runs) fire.runs.push_back({run.fire_at, std::move(run.run)});
         if (!backend_.fire_schedule(fire)) return {Outcome::lost_race, std::nullopt};
         return {Outcome::fired, due.next_fire_at};
@@ -102,7 +102,7 @@ Scheduler::Fired Scheduler::fire(const store::StoredSchedule& schedule, Timestam
 }
 
 // Where its time zone is not known on this machine, others may fire it.
-void Scheduler::complain(const store::StoredSchedule& schedule, const std::exception& error) {
+void Scheduler::complain(const seam::StoredSchedule& schedule, const std::exception& error) {
     if (Clock::now() - complained_at_ < std::chrono::minutes(1)) return;
     complained_at_ = Clock::now();
     backend_.log().error(

@@ -6,13 +6,13 @@
 #include <mutex>
 #include <thread>
 
-#include "store/backend.h"
+#include "seam/engine.h"
 
 namespace pawl::runtime {
 
 class Scheduler {
 public:
-    explicit Scheduler(store::Backend& backend) : backend_(backend) {}
+    explicit Scheduler(seam::Engine& backend) : backend_(backend) {}
     ~Scheduler();
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
@@ -31,10 +31,10 @@ private:
     };
 
     void work(const std::stop_token& stop);
-    Fired fire(const store::StoredSchedule& schedule, Timestamp now);
-    void complain(const store::StoredSchedule& schedule, const std::exception& error);
+    Fired fire(const seam::StoredSchedule& schedule, Timestamp now);
+    void complain(const seam::StoredSchedule& schedule, const std::exception& error);
 
-    store::Backend& backend_;
+    seam::Engine& backend_;
     int broken_ = 0;  // at the last look
     std::chrono::steady_clock::time_point complained_at_{};
     std::mutex look_mutex_;

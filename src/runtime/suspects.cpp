@@ -4,10 +4,10 @@
 
 namespace pawl::runtime {
 
-using store::settle_write;
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
+using seam::settle_write;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
 
 namespace {
 

@@ -8,14 +8,14 @@
 
 namespace pawl::runtime {
 
-using store::Write;
+using seam::Write;
 
 namespace {
 // Whoever is given the task after our lease shall find our report: it has to be there before.
 constexpr Duration report_ahead = 300ms;
 }  // namespace
 
-TaskExecution::TaskExecution(Executing& executing, Committer& committer, store::Backend& backend)
+TaskExecution::TaskExecution(Executing& executing, Committer& committer, seam::Engine& backend)
     : executing_(executing), committer_(committer), backend_(backend) {
     if (const auto& timeout = executing.task->timeout) over_at_ = Clock::now() + *timeout;
 }
@@ -58,7 +58,7 @@ void TaskExecution::report_timeout() {
     committer_.submit(
         std::move(writes),
         [leases = executing_.leases, metered = MeteredReport(executing_)](
-            std::span<const Write> settled, std::span<const store::WriteOutcome> outcomes
+            std::span<const Write> settled, std::span<const seam::WriteOutcome> outcomes
         ) {
             leases->forget(settled);
             metered.settled(settled, outcomes);

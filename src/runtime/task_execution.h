@@ -15,12 +15,12 @@ class TaskExecution final : public Watched {
 public:
     using Clock = std::chrono::steady_clock;
 
-    TaskExecution(Executing& executing, Committer& committer, store::Backend& backend);
+    TaskExecution(Executing& executing, Committer& committer, seam::Engine& backend);
 
     // --- for pawl::TaskContext ---
     [[nodiscard]] const Executing& executing() const { return executing_; }
-    [[nodiscard]] const store::ClaimedTask& claimed() const { return *executing_.task; }
-    [[nodiscard]] store::Backend& backend() const { return backend_; }
+    [[nodiscard]] const seam::ClaimedTask& claimed() const { return *executing_.task; }
+    [[nodiscard]] seam::Engine& backend() const { return backend_; }
     [[nodiscard]] bool cancelled() const;
 
     // --- for the runner ---
@@ -42,7 +42,7 @@ private:
 
     Executing& executing_;
     Committer& committer_;
-    store::Backend& backend_;
+    seam::Engine& backend_;
     std::optional<Clock::time_point> over_at_;
 
     mutable std::mutex mutex_;

@@ -9,7 +9,7 @@
 namespace pawl::runtime {
 
 using model::Thrown;
-using store::Write;
+using seam::Write;
 
 namespace {
 
@@ -78,7 +78,7 @@ Write TaskRunner::failed(const Executing& executing, const Thrown& why) {
 }
 
 Write TaskRunner::logged(const Executing& executing, Write write) {
-    if (write.kind == store::WriteKind::release) {
+    if (write.kind == seam::WriteKind::release) {
         executing.log->paused(subject_of(executing), write.delay, write.reason);
         return write;
     }

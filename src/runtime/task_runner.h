@@ -12,24 +12,24 @@ namespace pawl::runtime {
 class TaskRunner {
 public:
     TaskRunner(
-        const std::string& worker, Committer& committer, store::Backend& backend, Watchdog& watchdog
+        const std::string& worker, Committer& committer, seam::Engine& backend, Watchdog& watchdog
     )
         : worker_(worker), committer_(committer), backend_(backend), watchdog_(watchdog) {}
 
     // None: the task is not ours any more.
-    [[nodiscard]] std::optional<store::Write> run(Executing& executing);
+    [[nodiscard]] std::optional<seam::Write> run(Executing& executing);
 
 private:
-    [[nodiscard]] std::optional<store::Write> call(
+    [[nodiscard]] std::optional<seam::Write> call(
         Executing& executing, const TaskHandler& function
     );
-    [[nodiscard]] store::Write delegate(const Executing& executing, const std::string& workflow);
-    [[nodiscard]] store::Write failed(const Executing& executing, const model::Thrown& why);
-    [[nodiscard]] store::Write logged(const Executing& executing, store::Write write);
+    [[nodiscard]] seam::Write delegate(const Executing& executing, const std::string& workflow);
+    [[nodiscard]] seam::Write failed(const Executing& executing, const model::Thrown& why);
+    [[nodiscard]] seam::Write logged(const Executing& executing, seam::Write write);
 
     const std::string& worker_;
     Committer& committer_;
-    store::Backend& backend_;
+    seam::Engine& backend_;
     Watchdog& watchdog_;
 };
 

@@ -8,13 +8,13 @@
 namespace pawl::runtime {
 
 using model::Thrown;
-using store::Write;
-using store::WriteKind;
+using seam::Write;
+using seam::WriteKind;
 
 namespace {
 
 Write task_write(WriteKind kind, const Executing& executing) {
-    Write write = store::settle_write(kind, executing.messages.front().lease());
+    Write write = seam::settle_write(kind, executing.messages.front().lease());
     write.task = executing.task->task;
     return write;
 }

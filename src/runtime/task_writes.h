@@ -10,22 +10,20 @@
 
 namespace pawl::runtime {
 
-[[nodiscard]] store::Write task_success_write(const Executing& executing, const Json& output);
+[[nodiscard]] seam::Write task_success_write(const Executing& executing, const Json& output);
 // What the function threw: another attempt, the task's end, or, of a pause, the task given back.
-[[nodiscard]] store::Write task_failure_write(
+[[nodiscard]] seam::Write task_failure_write(
     const Executing& executing, const model::Thrown& why, Duration pause_check_interval
 );
-[[nodiscard]] store::Write task_timeout_write(
+[[nodiscard]] seam::Write task_timeout_write(
     const Executing& executing, std::string_view and_more = {}
 );
 // The database refused what was reported of the task, a result or the run to be made: it would do
 // so the next time too. None: it was a failure already, or no task.
-[[nodiscard]] std::optional<store::Write> after_rejection(
-    const Executing& executing, const store::Write& rejected, std::string_view error
+[[nodiscard]] std::optional<seam::Write> after_rejection(
+    const Executing& executing, const seam::Write& rejected, std::string_view error
 );
 // The task's work is a run of this workflow.
-[[nodiscard]] store::Write delegation_write(
-    const Executing& executing, const std::string& workflow
-);
+[[nodiscard]] seam::Write delegation_write(const Executing& executing, const std::string& workflow);
 
 }  // namespace pawl::runtime

@@ -8,10 +8,10 @@
 
 namespace pawl::runtime {
 
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 namespace {
 
@@ -132,7 +132,7 @@ int WorkLog::max_attempts_of(const std::string& queue) const {
 }
 
 void WorkLog::task_failed(const Executing& executing, const Write& write) {
-    const store::ClaimedTask& task = *executing.task;
+    const seam::ClaimedTask& task = *executing.task;
     Attempt attempt{task.attempts, task.max_attempts, {}};
     if (!write.permanent && task.attempts < task.max_attempts)
         attempt.retry_in = write.retry_delay.value_or(by_backoff);

@@ -209,7 +209,7 @@ void Checker::check_step(
 
 }  // namespace
 
-std::vector<FlowShape> shapes_of(store::Backend& backend, const WorkerOptions& options) {
+std::vector<FlowShape> shapes_of(seam::Engine& backend, const WorkerOptions& options) {
     std::vector<FlowShape> shapes;
     for (const HandlerSpec& spec : options.handlers) {
         if (!spec.flow) continue;
@@ -218,7 +218,7 @@ std::vector<FlowShape> shapes_of(store::Backend& backend, const WorkerOptions& o
     return shapes;
 }
 
-void check_worker(const WorkerOptions& options, store::Backend& backend, const Known& known) {
+void check_worker(const WorkerOptions& options, seam::Engine& backend, const Known& known) {
     const Checker checker(options, known);
     checker.check_options();
     checker.check_handlers();

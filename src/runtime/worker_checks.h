@@ -4,7 +4,7 @@
 #include <pawl/worker.h>
 #include <vector>
 
-#include "store/backend.h"
+#include "seam/engine.h"
 
 namespace pawl::runtime {
 
@@ -15,11 +15,9 @@ struct Known {
     std::vector<FlowShape> flows;  // those that the worker has handlers for
 };
 
-[[nodiscard]] std::vector<FlowShape> shapes_of(
-    store::Backend& backend, const WorkerOptions& options
-);
+[[nodiscard]] std::vector<FlowShape> shapes_of(seam::Engine& backend, const WorkerOptions& options);
 
 // Throws an Error whose message names the worker and what it has to be given.
-void check_worker(const WorkerOptions& options, store::Backend& backend, const Known& known);
+void check_worker(const WorkerOptions& options, seam::Engine& backend, const Known& known);
 
 }  // namespace pawl::runtime

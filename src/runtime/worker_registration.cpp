@@ -1,8 +1,8 @@
 // The worker's row in the store: how it gets one, and another one if it is gone.
 #include <fmt/format.h>
 
+#include "engine/retry.h"
 #include "runtime/worker_runtime.h"
-#include "store/retry.h"
 
 namespace pawl::runtime {
 
@@ -27,7 +27,7 @@ std::optional<WorkerEvent> event_to(WorkerStatus status) {
 
 // A lost answer is repeated too: a second row is shown as lost, and harms nothing.
 WorkerId WorkerRuntime::register_with_store() {
-    store::Retry retry(*backend_);
+    engine::Retry retry(*backend_);
     while (true) {
         try {
             return backend_->register_worker(description_);
@@ -59,7 +59,7 @@ void WorkerRuntime::register_again(WorkerId missing, std::string_view why) {
 
 // Starting twice is the same as once, so a lost answer to it is repeated.
 WorkerStatus WorkerRuntime::transition(WorkerEvent event) {
-    store::Retry retry(*backend_);
+    engine::Retry retry(*backend_);
     while (true) {
         const WorkerId id = id_;
         try {

@@ -6,18 +6,18 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "engine/retry.h"
 #include "model/check_outbox.h"
 #include "model/flow.h"
 #include "runtime/worker_checks.h"
-#include "store/retry.h"
 
 namespace pawl::runtime {
 
-using store::retrying;
-using store::settle_write;
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
+using engine::retrying;
+using seam::settle_write;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
 
 namespace {
 
@@ -32,7 +32,7 @@ std::string host_name() {
 }  // namespace
 
 WorkerRuntime::WorkerRuntime(
-    std::shared_ptr<store::Backend> backend, WorkerOptions options, const OpenMetrics& open
+    std::shared_ptr<seam::Engine> backend, WorkerOptions options, const OpenMetrics& open
 )
     : backend_(std::move(backend)), options_(std::move(options)) {
     const auto queues = retrying(*backend_, [&] { return backend_->queues(); });
@@ -47,7 +47,7 @@ WorkerRuntime::WorkerRuntime(
     if (options_.metrics) {
         // Before the worker is known to anybody: the port may be in use.
         meters_ = std::make_shared<WorkerMeters>(options_);
-        endpoint_ = open(options_, meters_, backend_);
+        endpoint_ = open(options_, meters_);
     }
     description_ = description(lease);
     view_.still_held = [this](const Lease& held) {
@@ -98,8 +98,8 @@ bool WorkerRuntime::has_news() {
     return backend_->has_news(view_);
 }
 
-store::NewWorker WorkerRuntime::description(Duration lease) const {
-    store::NewWorker worker{options_.name, host_name(), options_.port, getpid(), lease, {}, {}};
+seam::NewWorker WorkerRuntime::description(Duration lease) const {
+    seam::NewWorker worker{options_.name, host_name(), options_.port, getpid(), lease, {}, {}};
     for (const HandlerSpec& spec : options_.handlers) worker.handlers.push_back(spec.queue);
     worker.subscriptions = options_.prefixes;
     if (options_.prefixes.empty()) worker.subscriptions = worker.handlers;

@@ -19,7 +19,7 @@
 #include "runtime/scheduler.h"
 #include "runtime/signals.h"
 #include "runtime/work_log.h"
-#include "store/backend.h"
+#include "seam/engine.h"
 
 namespace pawl::runtime {
 
@@ -28,7 +28,7 @@ public:
     // Registers the worker, and opens its metrics where it shall have some. Throws queue_not_found,
     // workflow_not_found, flow_not_found, test_clock, invalid_argument, listen_failed.
     WorkerRuntime(
-        std::shared_ptr<store::Backend> backend, WorkerOptions options, const OpenMetrics& open
+        std::shared_ptr<seam::Engine> backend, WorkerOptions options, const OpenMetrics& open
     );
     ~WorkerRuntime();
     WorkerRuntime(const WorkerRuntime&) = delete;
@@ -47,7 +47,7 @@ public:
     void handle_signals();
 
 private:
-    [[nodiscard]] store::NewWorker description(Duration lease) const;
+    [[nodiscard]] seam::NewWorker description(Duration lease) const;
     [[nodiscard]] Duration shortest_lease(
         const std::vector<QueueInfo>& queues, const std::vector<FlowShape>& flows
     ) const;
@@ -68,12 +68,12 @@ private:
     [[nodiscard]] bool signal_arrived();
     void restore_signals();
 
-    const std::shared_ptr<store::Backend> backend_;
+    const std::shared_ptr<seam::Engine> backend_;
     const WorkerOptions options_;
     std::atomic<WorkerId> id_;
-    store::NewWorker description_;
+    seam::NewWorker description_;
     std::mutex registration_mutex_;
-    store::WorkerView view_;  // the heartbeat's thread only
+    seam::WorkerView view_;  // the heartbeat's thread only
 
     std::mutex mutex_;
     std::condition_variable_any changed_;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "seam/backend.h"
 #include "sqlite/write_scope.h"
-#include "store/backend.h"
 
 namespace pawl::sqlite {
 

@@ -74,7 +74,7 @@ void split_into_lanes(Session& session, const std::vector<std::string>& steps, C
 }  // namespace
 
 ClaimScope find_claim_scope(
-    Session& session, const store::ClaimRequest& request, Duration default_lease
+    Session& session, const seam::ClaimRequest& request, Duration default_lease
 ) {
     ClaimScope scope;
     std::vector<QueueId> candidates = sorted_unique(request.queues);
@@ -88,7 +88,7 @@ ClaimScope find_claim_scope(
         Rows rows = session.query(sql::claimable_queue, id);
         if (!rows.next()) continue;
         const bool of_flow = rows.flag(3);
-        if (of_flow != (request.work == store::Work::tasks)) continue;
+        if (of_flow != (request.work == seam::Work::tasks)) continue;
         const Duration own = rows.null(0) ? default_lease : Duration(rows.integer(0));
         const bool of_workflow = rows.flag(2) && !of_flow;
         const AuditLevel audit = rows.null(4) ? AuditLevel::off : to_audit_level(rows.text(4));

@@ -5,8 +5,8 @@
 #include <pawl/workflow.h>
 #include <vector>
 
+#include "seam/batch.h"
 #include "sqlite/session.h"
-#include "store/batch.h"
 
 namespace pawl::sqlite {
 
@@ -32,7 +32,7 @@ struct ClaimScope {
 // A narrow set is taken as it is; of a wide one only queues that have rows, found by skipping
 // through the indexes.
 [[nodiscard]] ClaimScope find_claim_scope(
-    Session& session, const store::ClaimRequest& request, Duration default_lease
+    Session& session, const seam::ClaimRequest& request, Duration default_lease
 );
 
 // Lets tasks of these flows be claimed by their steps from now on; those that wait already, too.

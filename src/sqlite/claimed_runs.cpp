@@ -6,9 +6,9 @@
 
 namespace pawl::sqlite {
 
-std::optional<store::ClaimedRun> ClaimedRuns::start(Message& message, AuditLevel audit) {
+std::optional<seam::ClaimedRun> ClaimedRuns::start(Message& message, AuditLevel audit) {
     const RunId id(message.id.value());
-    store::ClaimedRun run;
+    seam::ClaimedRun run;
     bool running = false;
     bool paused = false;
     bool has_steps = message.delivery > 1;
@@ -41,7 +41,7 @@ std::optional<store::ClaimedRun> ClaimedRuns::start(Message& message, AuditLevel
 
 // False if the budget is used up, or a status is unknown: then recorded_steps() throws that again
 // for this run alone, and the other runs of the claim are executed.
-bool ClaimedRuns::read_steps(RunId id, store::ClaimedRun& run) {
+bool ClaimedRuns::read_steps(RunId id, seam::ClaimedRun& run) {
     Rows rows = session_.query(sql::recorded_steps, id);
     try {
         while (bytes_left_ >= 0 && rows.next()) {
@@ -55,14 +55,14 @@ bool ClaimedRuns::read_steps(RunId id, store::ClaimedRun& run) {
 }
 
 // The run that is over the budget ends it: so the first ones, which are executed first, come whole.
-void ClaimedRuns::load_steps(RunId id, store::ClaimedRun& run) {
+void ClaimedRuns::load_steps(RunId id, seam::ClaimedRun& run) {
     if (bytes_left_ >= 0 && read_steps(id, run)) return;
     run.steps.clear();
     run.steps_loaded = false;
 }
 
-store::RecordedStep read_recorded_step(const Rows& rows) {
-    store::RecordedStep step;
+seam::RecordedStep read_recorded_step(const Rows& rows) {
+    seam::RecordedStep step;
     step.id = rows.text(0);
     step.position = rows.number(1);
     step.status = to_step_status(rows.text(2));

@@ -6,8 +6,8 @@
 #include <pawl/workflow.h>
 #include <vector>
 
+#include "seam/batch.h"
 #include "sqlite/session.h"
-#include "store/batch.h"
 
 namespace pawl::sqlite {
 
@@ -17,19 +17,19 @@ public:
         : session_(session), worker_(worker), now_(now) {}
 
     // Puts the run's input into the message. None for a message that is no run.
-    [[nodiscard]] std::optional<store::ClaimedRun> start(Message& message, AuditLevel audit);
+    [[nodiscard]] std::optional<seam::ClaimedRun> start(Message& message, AuditLevel audit);
 
 private:
-    [[nodiscard]] bool read_steps(RunId id, store::ClaimedRun& run);
-    void load_steps(RunId id, store::ClaimedRun& run);
+    [[nodiscard]] bool read_steps(RunId id, seam::ClaimedRun& run);
+    void load_steps(RunId id, seam::ClaimedRun& run);
 
     Session& session_;
     const WorkerId worker_;
     const Timestamp now_;
-    std::int64_t bytes_left_ = store::claim_step_bytes;
+    std::int64_t bytes_left_ = seam::claim_step_bytes;
 };
 
 // Of the statement recorded_steps.
-[[nodiscard]] store::RecordedStep read_recorded_step(const Rows& rows);
+[[nodiscard]] seam::RecordedStep read_recorded_step(const Rows& rows);
 
 }  // namespace pawl::sqlite

@@ -5,9 +5,9 @@
 
 namespace pawl::sqlite {
 
-std::optional<store::ClaimedTask> ClaimedTasks::start(const TaskKey& key, Message& message) {
+std::optional<seam::ClaimedTask> ClaimedTasks::start(const TaskKey& key, Message& message) {
     Session& session = scope_.session;
-    store::ClaimedTask claimed;
+    seam::ClaimedTask claimed;
     std::optional<int> max_attempts;
     bool starts_run = false;  // or goes on with it, after another worker
     {

@@ -12,7 +12,7 @@ public:
     ClaimedTasks(WriteScope& scope, WorkerId worker) : scope_(scope), worker_(worker) {}
 
     // Puts the task's input into the message. None for a message that is no task.
-    [[nodiscard]] std::optional<store::ClaimedTask> start(const TaskKey& key, Message& message);
+    [[nodiscard]] std::optional<seam::ClaimedTask> start(const TaskKey& key, Message& message);
 
 private:
     WriteScope& scope_;

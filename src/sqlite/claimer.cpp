@@ -23,7 +23,7 @@ std::int64_t in_microseconds(Duration duration) {
 
 }  // namespace
 
-Claimer::Claimer(WriteScope& scope, const store::ClaimRequest& request, ClaimScope queues)
+Claimer::Claimer(WriteScope& scope, const seam::ClaimRequest& request, ClaimScope queues)
     : write_(scope),
       session_(scope.session),
       request_(request),
@@ -32,7 +32,7 @@ Claimer::Claimer(WriteScope& scope, const store::ClaimRequest& request, ClaimSco
       settler_(scope),
       remaining_(std::max(request.max_messages, 0)) {}
 
-store::Claim Claimer::claim() {
+seam::Claim Claimer::claim() {
     claim_.now = now_;
     claim_.after = scope_.after;
     claim_.more = scope_.more;
@@ -49,8 +49,8 @@ store::Claim Claimer::claim() {
     }
     if (remaining_ > 0) claim_.next_due = find_next_due(session_, scope_.queues, now_);
     sort_by_priority();
-    if (request_.work == store::Work::runs) start_runs();
-    if (request_.work == store::Work::tasks) start_tasks();
+    if (request_.work == seam::Work::runs) start_runs();
+    if (request_.work == seam::Work::tasks) start_tasks();
     return std::move(claim_);
 }
 
@@ -290,7 +290,7 @@ void Claimer::read(Rows& rows) {
     message.worker = request_.worker;
     message.last_error = rows.text(8);
     message.payload.text = rows.text(9);
-    if (request_.work != store::Work::tasks) return;
+    if (request_.work != seam::Work::tasks) return;
     tasks_.push_back(
         {claim_.queues.back(), rows.id<RunId>(10), rows.number(11), rows.number(12), message.id}
     );

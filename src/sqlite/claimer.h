@@ -11,9 +11,9 @@ namespace pawl::sqlite {
 
 class Claimer {
 public:
-    Claimer(WriteScope& scope, const store::ClaimRequest& request, ClaimScope queues);
+    Claimer(WriteScope& scope, const seam::ClaimRequest& request, ClaimScope queues);
     // Call once.
-    [[nodiscard]] store::Claim claim();
+    [[nodiscard]] seam::Claim claim();
 
 private:
     // A hand-out that ended without a report.
@@ -72,7 +72,7 @@ private:
 
     WriteScope& write_;
     Session& session_;
-    const store::ClaimRequest& request_;
+    const seam::ClaimRequest& request_;
     const ClaimScope scope_;
     const Timestamp now_;
     Settler settler_;
@@ -81,7 +81,7 @@ private:
     std::optional<Candidate> suspect_;
     std::vector<Poison> poison_;
     std::vector<Hopeless> hopeless_;
-    store::Claim claim_;
+    seam::Claim claim_;
     std::vector<TaskKey> tasks_;  // with Work::tasks as many as messages
 };
 

@@ -9,7 +9,7 @@
 
 namespace pawl::sqlite {
 
-using store::Triggered;
+using seam::Triggered;
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "seam/backend.h"
 #include "sqlite/write_scope.h"
-#include "store/backend.h"
 
 namespace pawl::sqlite {
 
@@ -17,7 +17,7 @@ namespace pawl::sqlite {
 enum class BadInput { refused, fails_the_run };
 
 // All or nothing where the transaction is; throws workflow_not_found, invalid_argument.
-[[nodiscard]] std::vector<store::Triggered> insert_runs(
+[[nodiscard]] std::vector<seam::Triggered> insert_runs(
     WriteScope& scope, std::span<const NewRun> runs, BadInput bad_input = BadInput::refused
 );
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "store/backend.h"
+#include "seam/backend.h"
 
 namespace pawl::sqlite {
 
@@ -23,7 +23,7 @@ struct SqliteTarget {
 // The same for another tenant. Throws invalid_url for :memory:, which has only one.
 [[nodiscard]] SqliteTarget tenant_target(const SqliteTarget& target, const std::string& name);
 
-[[nodiscard]] std::shared_ptr<store::Backend> open_sqlite(
+[[nodiscard]] std::shared_ptr<seam::Backend> open_sqlite(
     const SqliteTarget& target, ConnectOptions options
 );
 

@@ -13,7 +13,7 @@ constexpr int rounds = 3;
 constexpr int widest = 1000;
 }  // namespace
 
-store::OutboxClaim OutboxClaimer::claim(int limit, int per_aggregate, Duration lease) {
+seam::OutboxClaim OutboxClaimer::claim(int limit, int per_aggregate, Duration lease) {
     int wide = limit;
     bool more = false;
     for (int round = 0; round < rounds; ++round) {
@@ -25,7 +25,7 @@ store::OutboxClaim OutboxClaimer::claim(int limit, int per_aggregate, Duration l
     }
     if (picked_.size() > static_cast<std::size_t>(limit))
         picked_.resize(static_cast<std::size_t>(limit));
-    store::OutboxClaim claim;
+    seam::OutboxClaim claim;
     claim.now = now_;
     for (const std::int64_t id : picked_) claim.events.push_back(take(id, lease));
     claim.next_due = more ? now_ : next_outbox(session_, now_);
@@ -67,9 +67,9 @@ void OutboxClaimer::pick_line(const std::string& aggregate, int per_aggregate) {
     while (rows.next() && rows.flag(1)) picked_.push_back(rows.integer(0));
 }
 
-store::OutboxDelivery OutboxClaimer::take(std::int64_t id, Duration lease) {
+seam::OutboxDelivery OutboxClaimer::take(std::int64_t id, Duration lease) {
     session_.execute(sql::lease_outbox, id, now_ + lease);
-    store::OutboxDelivery taken;
+    seam::OutboxDelivery taken;
     Rows rows = session_.query(sql::leased_outbox, id);
     if (rows.next()) {
         taken.event = read_outbox(rows);

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "seam/backend.h"
 #include "sqlite/session.h"
-#include "store/backend.h"
 
 namespace pawl::sqlite {
 
 class OutboxClaimer {
 public:
     OutboxClaimer(Session& session, Timestamp now) : session_(session), now_(now) {}
-    [[nodiscard]] store::OutboxClaim claim(int limit, int per_aggregate, Duration lease);
+    [[nodiscard]] seam::OutboxClaim claim(int limit, int per_aggregate, Duration lease);
 
 private:
     struct Due {
@@ -24,7 +24,7 @@ private:
     // Fills picked_ up to the limit; an event behind one that is leased or waits is postponed.
     void pick(const std::vector<Due>& seen, std::size_t limit, int per_aggregate);
     void pick_line(const std::string& aggregate, int per_aggregate);
-    [[nodiscard]] store::OutboxDelivery take(std::int64_t id, Duration lease);
+    [[nodiscard]] seam::OutboxDelivery take(std::int64_t id, Duration lease);
 
     Session& session_;
     const Timestamp now_;

@@ -5,7 +5,7 @@
 
 namespace pawl::sqlite {
 
-void insert_outbox(Session& session, const store::OutboxRecord& record, Timestamp now) {
+void insert_outbox(Session& session, const seam::OutboxRecord& record, Timestamp now) {
     session.execute(
         sql::insert_outbox,
         std::string_view(record.event_id),

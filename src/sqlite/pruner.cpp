@@ -8,8 +8,8 @@
 
 namespace pawl::sqlite {
 
-using store::PrunedBatch;
-using store::PrunePosition;
+using seam::PrunedBatch;
+using seam::PrunePosition;
 
 namespace {
 

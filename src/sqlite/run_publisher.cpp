@@ -11,7 +11,7 @@
 
 namespace pawl::sqlite {
 
-using store::Write;
+using seam::Write;
 
 namespace {
 
@@ -30,7 +30,7 @@ bool RunPublisher::asked_for() {
     return *asked_for_;
 }
 
-void RunPublisher::publish(const store::OutboxRecord& record) {
+void RunPublisher::publish(const seam::OutboxRecord& record) {
     insert_outbox(session_, record, now_);
     wakeups_.add(base::outbox_changed);
 }

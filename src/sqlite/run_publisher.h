@@ -6,28 +6,28 @@
 #include <pawl/run.h>
 #include <string_view>
 
+#include "seam/batch.h"
+#include "sqlite/pending_wakeups.h"
 #include "sqlite/session.h"
-#include "sqlite/wakeups.h"
-#include "store/batch.h"
 
 namespace pawl::sqlite {
 
-[[nodiscard]] inline RunId run_of(const store::Write& write) {
+[[nodiscard]] inline RunId run_of(const seam::Write& write) {
     return RunId(write.lease.message.value());
 }
 
 class RunPublisher {
 public:
-    RunPublisher(Session& session, Timestamp now, Wakeups& wakeups)
+    RunPublisher(Session& session, Timestamp now, PendingWakeups& wakeups)
         : session_(session), now_(now), wakeups_(wakeups) {}
 
     // The run has its end. `alert`: the type of what pawl itself ended it for, or "".
     void ended(RunId run, std::string_view alert = {});
     // Whether this suspension is a pause to be told of; asked before it is recorded. A pause that
     // is checked is none, nor is a sleep.
-    [[nodiscard]] bool is_new_pause(const store::Write& write);
-    void paused(const store::Write& write);
-    void publish(const store::OutboxRecord& record);
+    [[nodiscard]] bool is_new_pause(const seam::Write& write);
+    void paused(const seam::Write& write);
+    void publish(const seam::OutboxRecord& record);
 
 private:
     [[nodiscard]] bool asked_for();
@@ -35,7 +35,7 @@ private:
 
     Session& session_;
     const Timestamp now_;
-    Wakeups& wakeups_;
+    PendingWakeups& wakeups_;
     std::optional<bool> asked_for_;
 };
 

@@ -6,15 +6,15 @@
 
 namespace pawl::sqlite {
 
-using store::Rejection;
-using store::Write;
+using seam::Rejection;
+using seam::Write;
 
 namespace {
 
 Write pause_again(const Lease& lease, const std::string& step, const std::string& message) {
-    Write write = store::settle_write(store::WriteKind::suspend, lease);
+    Write write = seam::settle_write(seam::WriteKind::suspend, lease);
     write.status = RunStatus::paused;
-    store::StepRecord record;
+    seam::StepRecord record;
     record.id = step;
     record.pause_message = message;
     write.step = std::move(record);

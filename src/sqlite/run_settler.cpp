@@ -7,11 +7,11 @@
 
 namespace pawl::sqlite {
 
-using store::Attempt;
-using store::StepRecord;
-using store::Write;
-using store::WriteKind;
-using store::WriteStatus;
+using seam::Attempt;
+using seam::StepRecord;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteStatus;
 
 namespace {
 

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "model/run_error.h"
+#include "seam/batch.h"
 #include "sqlite/run_publisher.h"
 #include "sqlite/run_state.h"
 #include "sqlite/task_settler.h"
 #include "sqlite/write_scope.h"
-#include "store/batch.h"
 
 namespace pawl::sqlite {
 
@@ -23,19 +23,19 @@ public:
           publisher_(scope.session, scope.now, scope.wakeups) {}
 
     // Of the holder: nothing is written where the lease is lost.
-    Held checkpoint(const store::Write& write);
-    Held suspend(const store::Write& write);
-    Held finish(const store::Write& write);
+    Held checkpoint(const seam::Write& write);
+    Held suspend(const seam::Write& write);
+    Held finish(const seam::Write& write);
     // Sets an answered step back to PAUSED: see Backend::reject_resume().
-    [[nodiscard]] store::Rejection reject(
+    [[nodiscard]] seam::Rejection reject(
         const Lease& lease,
         const std::string& step,
         const std::string& message,
         Duration check_after
     );
     // Why a write found no lease; none where this is not a matter of runs.
-    [[nodiscard]] std::optional<store::WriteStatus> explain(
-        const store::Write& write, store::Attempt attempt
+    [[nodiscard]] std::optional<seam::WriteStatus> explain(
+        const seam::Write& write, seam::Attempt attempt
     );
 
     // Ends a live run, a flow's too, whoever holds it: ERROR with the error's type as the event, or
@@ -50,11 +50,11 @@ private:
     };
     [[nodiscard]] std::optional<Holder> find_holder(const Lease& lease);
     // False: the step has its result already.
-    bool record(const store::Write& write, const store::StepRecord& step, WorkerId worker);
-    bool record_resumed(const store::Write& write, WorkerId worker);
+    bool record(const seam::Write& write, const seam::StepRecord& step, WorkerId worker);
+    bool record_resumed(const seam::Write& write, WorkerId worker);
     // When the run goes on; nothing: now, since its step has a result.
-    [[nodiscard]] std::optional<Timestamp> record_wait(const store::Write& write, WorkerId worker);
-    [[nodiscard]] std::optional<Timestamp> record_call(const store::Write& write, WorkerId worker);
+    [[nodiscard]] std::optional<Timestamp> record_wait(const seam::Write& write, WorkerId worker);
+    [[nodiscard]] std::optional<Timestamp> record_call(const seam::Write& write, WorkerId worker);
     [[nodiscard]] Timestamp limit_pause(RunId run, Timestamp until);
     // All that an end as ERROR or CANCELLED takes besides the message.
     struct End {
@@ -65,8 +65,8 @@ private:
         std::string_view alert = {};  // what pawl itself ended it for
     };
     void close(RunId run, const End& end);
-    void add_event(const store::Write& write, WorkerId worker);
-    [[nodiscard]] bool was_written(const store::Write& write, const Rows& end);
+    void add_event(const seam::Write& write, WorkerId worker);
+    [[nodiscard]] bool was_written(const seam::Write& write, const Rows& end);
 
     WriteScope& scope_;
     Session& session_;

@@ -7,11 +7,11 @@
 
 namespace pawl::sqlite {
 
-using store::Attempt;
-using store::Write;
-using store::WriteKind;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::Attempt;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 namespace {
 
@@ -24,10 +24,10 @@ bool takes_away(WriteKind kind) {
 }  // namespace
 
 WriteOutcome Settler::settle(const Write& write, Attempt attempt) {
-    if (write.queue && is_elsewhere(write)) return store::refused_other_queue(write);
+    if (write.queue && is_elsewhere(write)) return seam::refused_other_queue(write);
     if (apply(write) == Held::yes) return {};
     if (takes_away(write.kind) && session_.query(sql::carries_run, write.lease.message).next())
-        return store::refused_workflow_message(write);
+        return seam::refused_workflow_message(write);
     return {explain(write, attempt), {}};
 }
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "seam/batch.h"
 #include "sqlite/run_settler.h"
 #include "sqlite/task_settler.h"
-#include "store/batch.h"
 
 namespace pawl::sqlite {
 
@@ -21,7 +21,7 @@ public:
     Settler(const Settler&) = delete;
     Settler& operator=(const Settler&) = delete;
 
-    [[nodiscard]] store::WriteOutcome settle(const store::Write& write, store::Attempt attempt);
+    [[nodiscard]] seam::WriteOutcome settle(const seam::Write& write, seam::Attempt attempt);
     // A dead letter, whoever holds the message: to the dead letter queue, or to the archive.
     void bury(MessageId message, const std::string& reason);
 
@@ -29,22 +29,22 @@ public:
     std::string bury_poison(MessageId message, int strikes);
 
 private:
-    [[nodiscard]] bool is_elsewhere(const store::Write& write);
-    Held apply(const store::Write& write);
-    Held archive(const store::Write& write);
-    Held release(const store::Write& write);
-    Held hand_back(const store::Write& write);
-    Held extend(const store::Write& write);
-    Held fail(const store::Write& write);
-    Held bury_held(const store::Write& write);
-    [[nodiscard]] store::WriteStatus explain(const store::Write& write, store::Attempt attempt);
+    [[nodiscard]] bool is_elsewhere(const seam::Write& write);
+    Held apply(const seam::Write& write);
+    Held archive(const seam::Write& write);
+    Held release(const seam::Write& write);
+    Held hand_back(const seam::Write& write);
+    Held extend(const seam::Write& write);
+    Held fail(const seam::Write& write);
+    Held bury_held(const seam::Write& write);
+    [[nodiscard]] seam::WriteStatus explain(const seam::Write& write, seam::Attempt attempt);
 
     // A message that is given back was perhaps a task's.
     void given_back(const Rows& rows);
 
     Session& session_;
     const Timestamp now_;
-    Wakeups& wakeups_;
+    PendingWakeups& wakeups_;
     RunSettler runs_;
     TaskSettler tasks_;
     std::optional<QueueId> named_queue_;  // of writes by hand, once it was looked up

@@ -2,7 +2,7 @@
 
 namespace pawl::sqlite {
 
-std::shared_ptr<store::Backend> open_sqlite(const SqliteTarget& target, ConnectOptions options) {
+std::shared_ptr<seam::Backend> open_sqlite(const SqliteTarget& target, ConnectOptions options) {
     return std::make_shared<SqliteStore>(target, std::move(options));
 }
 
@@ -32,7 +32,7 @@ base::RunSignals& SqliteStore::run_signals() {
 }
 
 // Whoever ends the run writes to the file, and the watch notices every commit.
-std::optional<store::RunEnd> SqliteStore::announce_waiter(RunId run) {
+std::optional<seam::RunEnd> SqliteStore::announce_waiter(RunId run) {
     start_watch();
     return find_end(run);
 }
@@ -50,7 +50,7 @@ void SqliteStore::start_watch() {
     });
 }
 
-void SqliteStore::wake(const Wakeups& wakeups) {
+void SqliteStore::wake(const PendingWakeups& wakeups) {
     for (const QueueId queue : wakeups.queues) hub_.notify(queue);
     for (const RunId run : wakeups.cancelled) signals_.notify_cancelled(run);
     if (!signals_.watched()) return;  // a worker that ends a run knows

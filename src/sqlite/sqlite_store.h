@@ -10,14 +10,14 @@
 #include "sqlite/connections.h"
 #include "sqlite/file_watch.h"
 #include "sqlite/open_sqlite.h"
+#include "sqlite/pending_wakeups.h"
 #include "sqlite/schema.h"
 #include "sqlite/transaction.h"
-#include "sqlite/wakeups.h"
 #include "sqlite/write_scope.h"
 
 namespace pawl::sqlite {
 
-class SqliteStore final : public store::Backend {
+class SqliteStore final : public seam::Backend {
 public:
     SqliteStore(const SqliteTarget& target, ConnectOptions options);
 
@@ -27,16 +27,16 @@ public:
     SchemaReport verify() override;
     std::int64_t restored() override;
     std::vector<Tenant> tenants() override;
-    std::shared_ptr<store::Backend> open_tenant(const std::string& name) override;
+    std::shared_ptr<seam::Backend> open_tenant(const std::string& name) override;
     Timestamp now() override;
     void set_test_clock(std::optional<Timestamp> now) override;
     bool has_test_clock() override;
 
-    store::Claim claim(const store::ClaimRequest& request) override;
-    std::vector<store::WriteOutcome> commit(
-        std::span<const store::Write> writes, store::Attempt attempt
+    seam::Claim claim(const seam::ClaimRequest& request) override;
+    std::vector<seam::WriteOutcome> commit(
+        std::span<const seam::Write> writes, seam::Attempt attempt
     ) override;
-    store::HeartbeatResult heartbeat(WorkerId worker, std::span<const store::Write> extensions)
+    seam::HeartbeatResult heartbeat(WorkerId worker, std::span<const seam::Write> extensions)
         override;
 
     std::vector<MessageId> enqueue(const std::string& queue, std::span<const NewMessage> messages)
@@ -83,21 +83,21 @@ public:
     TaskOutcome complete_task(const TaskRef& task, const Json& output, int delivery) override;
     TaskOutcome fail_task(const TaskRef& task, const std::string& error, int delivery) override;
 
-    std::vector<store::Triggered> trigger(std::span<const NewRun> runs) override;
-    std::vector<store::Triggered> trigger_in(Transaction transaction, std::span<const NewRun> runs)
+    std::vector<seam::Triggered> trigger(std::span<const NewRun> runs) override;
+    std::vector<seam::Triggered> trigger_in(Transaction transaction, std::span<const NewRun> runs)
         override;
 
     std::optional<RunInfo> find_run(RunId run) override;
-    std::optional<store::RunEnd> find_end(RunId run) override;
+    std::optional<seam::RunEnd> find_end(RunId run) override;
     std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) override;
     RunCounts count_runs(const RunFilter& filter, std::int64_t limit) override;
     std::vector<StepInfo> steps(RunId run) override;
-    std::vector<store::RecordedStep> recorded_steps(RunId run) override;
+    std::vector<seam::RecordedStep> recorded_steps(RunId run) override;
     std::vector<RunEvent> events(RunId run) override;
     std::vector<RunInfo> lineage(RunId run) override;
     void resume(RunId run, const std::string& step, const Json& data, const ResumeOptions& options)
         override;
-    store::Rejection reject_resume(
+    seam::Rejection reject_resume(
         const Lease& lease,
         const std::string& step,
         const std::string& message,
@@ -108,44 +108,43 @@ public:
     RunId retry(RunId run) override;
     RunId fork(RunId run, const std::string& from_step) override;
     void delete_run(RunId run, const std::string& reason) override;
-    store::LostPage find_lost_work(const store::LostPosition& after, int max_runs) override;
+    seam::LostPage find_lost_work(const seam::LostPosition& after, int max_runs) override;
     std::vector<LostWork> repair() override;
 
-    std::vector<store::StoredSchedule> schedules(const std::optional<std::string>& only) override;
-    bool save_schedule(const store::StoredSchedule& schedule) override;
+    std::vector<seam::StoredSchedule> schedules(const std::optional<std::string>& only) override;
+    bool save_schedule(const seam::StoredSchedule& schedule) override;
     void delete_schedule(const std::string& name) override;
-    store::DueSchedules due_schedules(int limit) override;
-    bool fire_schedule(const store::ScheduleFire& fire) override;
+    seam::DueSchedules due_schedules(int limit) override;
+    bool fire_schedule(const seam::ScheduleFire& fire) override;
 
-    void publish(std::span<const store::OutboxRecord> events) override;
-    void publish_in(Transaction transaction, std::span<const store::OutboxRecord> events) override;
+    void publish(std::span<const seam::OutboxRecord> events) override;
+    void publish_in(Transaction transaction, std::span<const seam::OutboxRecord> events) override;
     std::vector<OutboxEvent> list_outbox(const OutboxFilter& filter) override;
-    store::OutboxClaim claim_outbox(int limit, int per_aggregate, Duration lease) override;
-    std::vector<store::WriteStatus> report_outbox(std::span<const store::OutboxReport> reports
+    seam::OutboxClaim claim_outbox(int limit, int per_aggregate, Duration lease) override;
+    std::vector<seam::WriteStatus> report_outbox(std::span<const seam::OutboxReport> reports
     ) override;
     std::int64_t retry_parked(std::int64_t id) override;
-    std::optional<Duration> outbox_lag() override;
 
     void set_retention(RetentionKind kind, const std::string& name, const Keep& keep) override;
     void clear_retention(RetentionKind kind, const std::string& name) override;
     std::vector<RetentionPolicy> retention() override;
-    std::vector<store::PrunePart> plan_prune() override;
-    store::PrunedBatch prune_batch(const store::PruneBatch& batch) override;
-    store::PruneGrant claim_prune(Duration interval, store::PruneTurn turn) override;
+    std::vector<seam::PrunePart> plan_prune() override;
+    seam::PrunedBatch prune_batch(const seam::PruneBatch& batch) override;
+    seam::PruneGrant claim_prune(Duration interval, seam::PruneTurn turn) override;
 
-    WorkerId register_worker(const store::NewWorker& worker) override;
+    WorkerId register_worker(const seam::NewWorker& worker) override;
     WorkerStatus transition_worker(WorkerId worker, WorkerEvent event) override;
-    bool has_news(store::WorkerView& view) override;
+    bool has_news(seam::WorkerView& view) override;
     std::vector<WorkerInfo> workers(std::optional<WorkerId> only) override;
     std::int64_t purge_workers(Duration older_than) override;
     void delete_worker(WorkerId worker) override;
     std::vector<Message> held_messages(WorkerId worker, const PageRequest& page) override;
 
     StoreStats stats() override;
-    store::Backlog backlog(std::span<const std::string> queues) override;
+    seam::Backlog backlog(std::span<const std::string> queues) override;
     base::WakeHub& wake_hub() override;
     base::RunSignals& run_signals() override;
-    std::optional<store::RunEnd> announce_waiter(RunId run) override;
+    std::optional<seam::RunEnd> announce_waiter(RunId run) override;
 
 private:
     // One snapshot: `work(session)` sees one state of the file.
@@ -179,7 +178,7 @@ private:
     // told, in the transaction (callers) and after it (waiters, workers).
     template <class Work>
     auto change(Work&& work) {
-        Wakeups wakeups;
+        PendingWakeups wakeups;
         const auto in_scope = [&](Session& session, Timestamp now) {
             WriteScope scope(session, now, flow_plans_);
             const auto finish = [&] {
@@ -217,14 +216,14 @@ private:
         std::size_t end;
     };
     void commit_range(
-        std::span<const store::Write> writes,
+        std::span<const seam::Write> writes,
         Range range,
-        store::Attempt attempt,
-        std::vector<store::WriteOutcome>& outcomes,
+        seam::Attempt attempt,
+        std::vector<seam::WriteOutcome>& outcomes,
         bool& committed
     );
-    [[nodiscard]] std::optional<store::Claim> look(const store::ClaimRequest& request);
-    void wake(const Wakeups& wakeups);
+    [[nodiscard]] std::optional<seam::Claim> look(const seam::ClaimRequest& request);
+    void wake(const PendingWakeups& wakeups);
     void start_watch();
     void forget_file();
 

@@ -5,10 +5,10 @@
 
 namespace pawl::sqlite {
 
-store::Backlog SqliteStore::backlog(std::span<const std::string> queues) {
+seam::Backlog SqliteStore::backlog(std::span<const std::string> queues) {
     return read([&](Session& session) {
         const Timestamp now = current_time(session);
-        store::Backlog backlog;
+        seam::Backlog backlog;
         backlog.queues = read_queue_stats(session, queues, now, model::count_limit);
         {
             Rows rows = session.query(sql::oldest_due_outbox, now);

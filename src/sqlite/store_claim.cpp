@@ -24,12 +24,12 @@ bool has_work(Session& session, const ClaimScope& scope, Timestamp now) {
 }  // namespace
 
 // A claim that finds nothing takes no write lock: waiting workers do not disturb the others.
-std::optional<store::Claim> SqliteStore::look(const store::ClaimRequest& request) {
-    return read([&](Session& session) -> std::optional<store::Claim> {
+std::optional<seam::Claim> SqliteStore::look(const seam::ClaimRequest& request) {
+    return read([&](Session& session) -> std::optional<seam::Claim> {
         const ClaimScope scope = find_claim_scope(session, request, options().lease);
         const Timestamp now = current_time(session);
         if (has_work(session, scope, now)) return std::nullopt;
-        store::Claim empty;
+        seam::Claim empty;
         empty.now = now;
         empty.next_due = find_next_due(session, scope.queues, now);
         empty.after = scope.after;
@@ -38,9 +38,9 @@ std::optional<store::Claim> SqliteStore::look(const store::ClaimRequest& request
     });
 }
 
-store::Claim SqliteStore::claim(const store::ClaimRequest& request) {
+seam::Claim SqliteStore::claim(const seam::ClaimRequest& request) {
     // Behind a full claim of a busy worker there is mostly more: it need not look first.
-    const bool expects_more = request.scan == store::Scan::streaming && last_claim_was_full_;
+    const bool expects_more = request.scan == seam::Scan::streaming && last_claim_was_full_;
     if (!expects_more) {
         if (auto empty = look(request)) return std::move(*empty);
     }

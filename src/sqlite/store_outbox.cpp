@@ -11,8 +11,8 @@
 
 namespace pawl::sqlite {
 
-using store::OutboxReport;
-using store::WriteStatus;
+using seam::OutboxReport;
+using seam::WriteStatus;
 
 namespace {
 
@@ -74,7 +74,7 @@ std::vector<OutboxEvent> list_status(
 
 }  // namespace
 
-void SqliteStore::publish(std::span<const store::OutboxRecord> events) {
+void SqliteStore::publish(std::span<const seam::OutboxRecord> events) {
     write([&](Session& session, Timestamp now) {
         for (const auto& event : events) insert_outbox(session, event, now);
     });
@@ -82,7 +82,7 @@ void SqliteStore::publish(std::span<const store::OutboxRecord> events) {
 }
 
 // The user commits later: the watch on the file notices that.
-void SqliteStore::publish_in(Transaction transaction, std::span<const store::OutboxRecord> events) {
+void SqliteStore::publish_in(Transaction transaction, std::span<const seam::OutboxRecord> events) {
     UserSession session(transaction, "publish_in");
     Savepoint savepoint(session);
     const Timestamp now = current_time(session);
@@ -120,11 +120,11 @@ std::vector<OutboxEvent> SqliteStore::list_outbox(const OutboxFilter& filter) {
 }
 
 // Mostly there is nothing, and a look takes no write lock.
-store::OutboxClaim SqliteStore::claim_outbox(int limit, int per_aggregate, Duration lease) {
-    const auto nothing = read([&](Session& session) -> std::optional<store::OutboxClaim> {
+seam::OutboxClaim SqliteStore::claim_outbox(int limit, int per_aggregate, Duration lease) {
+    const auto nothing = read([&](Session& session) -> std::optional<seam::OutboxClaim> {
         const Timestamp now = current_time(session);
         if (session.query(sql::outbox_is_due, now).next()) return std::nullopt;
-        return store::OutboxClaim{{}, now, next_outbox(session, now)};
+        return seam::OutboxClaim{{}, now, next_outbox(session, now)};
     });
     if (nothing) return *nothing;
     return write([&](Session& session, Timestamp now) {
@@ -162,15 +162,6 @@ std::int64_t SqliteStore::retry_parked(std::int64_t id) {
         );
     hub_.notify(base::outbox_changed);
     return retried;
-}
-
-std::optional<Duration> SqliteStore::outbox_lag() {
-    return read([&](Session& session) -> std::optional<Duration> {
-        const Timestamp now = current_time(session);
-        Rows rows = session.query(sql::oldest_due_outbox, now);
-        if (!rows.next() || rows.null(0)) return std::nullopt;
-        return std::chrono::duration_cast<Duration>(now - rows.time(0));
-    });
 }
 
 }  // namespace pawl::sqlite

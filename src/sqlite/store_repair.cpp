@@ -7,8 +7,8 @@
 
 namespace pawl::sqlite {
 
-using store::LostPage;
-using store::LostPosition;
+using seam::LostPage;
+using seam::LostPosition;
 
 namespace {
 

@@ -10,11 +10,11 @@
 
 namespace pawl::sqlite {
 
-using store::PruneBatch;
-using store::PrunedBatch;
-using store::PruneGrant;
-using store::PrunePart;
-using store::PruneTurn;
+using seam::PruneBatch;
+using seam::PrunedBatch;
+using seam::PruneGrant;
+using seam::PrunePart;
+using seam::PruneTurn;
 
 namespace {
 

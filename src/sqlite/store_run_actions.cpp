@@ -138,7 +138,7 @@ void SqliteStore::resume(
     hub_.notify(workflow);
 }
 
-store::Rejection SqliteStore::reject_resume(
+seam::Rejection SqliteStore::reject_resume(
     const Lease& lease, const std::string& step, const std::string& message, Duration check_after
 ) {
     return change([&](WriteScope& scope) {

@@ -11,11 +11,11 @@ std::optional<RunInfo> SqliteStore::find_run(RunId run) {
     return read([&](Session& session) { return read_run(session, run); });
 }
 
-std::optional<store::RunEnd> SqliteStore::find_end(RunId run) {
-    return read([&](Session& session) -> std::optional<store::RunEnd> {
+std::optional<seam::RunEnd> SqliteStore::find_end(RunId run) {
+    return read([&](Session& session) -> std::optional<seam::RunEnd> {
         Rows rows = session.query(sql::find_end, run);
         if (!rows.next()) return std::nullopt;
-        return store::RunEnd{to_run_status(rows.text(0)), rows.flag(1), rows.optional_json(2)};
+        return seam::RunEnd{to_run_status(rows.text(0)), rows.flag(1), rows.optional_json(2)};
     });
 }
 
@@ -37,9 +37,9 @@ std::vector<StepInfo> SqliteStore::steps(RunId run) {
     return read([&](Session& session) { return read_steps(session, run); });
 }
 
-std::vector<store::RecordedStep> SqliteStore::recorded_steps(RunId run) {
+std::vector<seam::RecordedStep> SqliteStore::recorded_steps(RunId run) {
     return read([&](Session& session) {
-        std::vector<store::RecordedStep> steps;
+        std::vector<seam::RecordedStep> steps;
         Rows rows = session.query(sql::recorded_steps, run);
         while (rows.next()) steps.push_back(read_recorded_step(rows));
         return steps;

@@ -7,9 +7,9 @@
 
 namespace pawl::sqlite {
 
-using store::DueSchedules;
-using store::ScheduleFire;
-using store::StoredSchedule;
+using seam::DueSchedules;
+using seam::ScheduleFire;
+using seam::StoredSchedule;
 
 namespace {
 

@@ -3,10 +3,10 @@
 
 namespace pawl::sqlite {
 
-using store::Attempt;
-using store::Write;
-using store::WriteOutcome;
-using store::WriteStatus;
+using seam::Attempt;
+using seam::Write;
+using seam::WriteOutcome;
+using seam::WriteStatus;
 
 namespace {
 
@@ -15,7 +15,7 @@ namespace {
 bool was_done(
     std::span<const Write> writes, std::size_t index, const std::vector<WriteOutcome>& outcomes
 ) {
-    if (writes[index].task || writes[index].kind == store::WriteKind::checkpoint) return false;
+    if (writes[index].task || writes[index].kind == seam::WriteKind::checkpoint) return false;
     for (std::size_t i = 0; i < index; ++i) {
         if (writes[i].kind == writes[index].kind && writes[i].lease == writes[index].lease)
             return outcomes[i].status == WriteStatus::done;

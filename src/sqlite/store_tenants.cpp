@@ -108,7 +108,7 @@ StoreInfo SqliteStore::info() const {
     return {"sqlite:" + base + "?schema=" + *tenant, "sqlite", *tenant, options()};
 }
 
-std::shared_ptr<store::Backend> SqliteStore::open_tenant(const std::string& name) {
+std::shared_ptr<seam::Backend> SqliteStore::open_tenant(const std::string& name) {
     SqliteTarget target = target_;
     target.tenants_of = tenants_of_;
     return open_sqlite(tenant_target(target, name), shared_options());

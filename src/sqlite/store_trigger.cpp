@@ -4,12 +4,12 @@
 
 namespace pawl::sqlite {
 
-std::vector<store::Triggered> SqliteStore::trigger(std::span<const NewRun> runs) {
+std::vector<seam::Triggered> SqliteStore::trigger(std::span<const NewRun> runs) {
     return change([&](WriteScope& scope) { return insert_runs(scope, runs); });
 }
 
 // As enqueue_in: the watch on the file notices the user's commit, nobody is woken here.
-std::vector<store::Triggered> SqliteStore::trigger_in(
+std::vector<seam::Triggered> SqliteStore::trigger_in(
     Transaction transaction, std::span<const NewRun> runs
 ) {
     UserSession session(transaction, "execute_in");

@@ -32,7 +32,7 @@ WorkerStatus to_status(std::string_view name) {
 }
 
 void record_heartbeat(
-    Session& session, WorkerId worker, Timestamp now, store::HeartbeatResult& result
+    Session& session, WorkerId worker, Timestamp now, seam::HeartbeatResult& result
 ) {
     Rows rows = session.query(sql::heartbeat, worker, now);
     result.known = rows.next();
@@ -43,7 +43,7 @@ void record_heartbeat(
 
 }  // namespace
 
-WorkerId SqliteStore::register_worker(const store::NewWorker& worker) {
+WorkerId SqliteStore::register_worker(const seam::NewWorker& worker) {
     return write([&](Session& session, Timestamp now) {
         const std::string subscriptions = to_json(worker.subscriptions);
         const std::string handlers = to_json(worker.handlers);
@@ -62,31 +62,31 @@ WorkerId SqliteStore::register_worker(const store::NewWorker& worker) {
     });
 }
 
-store::HeartbeatResult SqliteStore::heartbeat(
-    WorkerId worker, std::span<const store::Write> extensions
+seam::HeartbeatResult SqliteStore::heartbeat(
+    WorkerId worker, std::span<const seam::Write> extensions
 ) {
-    store::HeartbeatResult result;
+    seam::HeartbeatResult result;
     try {
         result = write([&](Session& session, Timestamp now) {
-            store::HeartbeatResult beat;
+            seam::HeartbeatResult beat;
             if (worker) record_heartbeat(session, worker, now, beat);
             WriteScope scope(session, now, flow_plans_);
             Settler settler(scope);
-            for (const store::Write& extension : extensions) {
-                beat.outcomes.push_back(settler.settle(extension, store::Attempt::first));
+            for (const seam::Write& extension : extensions) {
+                beat.outcomes.push_back(settler.settle(extension, seam::Attempt::first));
             }
             return beat;
         });
     } catch (const Error& error) {
         if (!concerns_one_statement(error) || extensions.empty()) throw;
         result = heartbeat(worker, {});  // the worker lives, whatever is wrong with one message
-        result.outcomes = commit(extensions, store::Attempt::first);
+        result.outcomes = commit(extensions, seam::Attempt::first);
     }
     return result;
 }
 
 // Any commit to the file may be the reason for the question.
-bool SqliteStore::has_news(store::WorkerView& view) {
+bool SqliteStore::has_news(seam::WorkerView& view) {
     // Only the connection that writes can tell what others commit from what it commits itself. A
     // worker knows of the leases that its own store ends.
     const std::int64_t version = data_version(connections_.writer().session());

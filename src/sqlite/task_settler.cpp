@@ -12,10 +12,10 @@
 
 namespace pawl::sqlite {
 
-using store::Attempt;
-using store::Write;
-using store::WriteKind;
-using store::WriteStatus;
+using seam::Attempt;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteStatus;
 
 namespace {
 

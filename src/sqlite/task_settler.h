@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "seam/batch.h"
 #include "sqlite/flow_engine.h"
 #include "sqlite/write_scope.h"
-#include "store/batch.h"
 
 namespace pawl::sqlite {
 
@@ -35,12 +35,12 @@ public:
     explicit TaskSettler(WriteScope& scope) : scope_(scope), session_(scope.session) {}
 
     // Of the holder: nothing is written where the lease is lost.
-    Held complete(const store::Write& write);
-    Held fail(const store::Write& write);
-    Held delegate(const store::Write& write);
+    Held complete(const seam::Write& write);
+    Held fail(const seam::Write& write);
+    Held delegate(const seam::Write& write);
     // Why a write found no lease; none where it does not name a task.
-    [[nodiscard]] std::optional<store::WriteStatus> explain(
-        const store::Write& write, store::Attempt attempt
+    [[nodiscard]] std::optional<seam::WriteStatus> explain(
+        const seam::Write& write, seam::Attempt attempt
     );
 
     // By name; delivery 0 takes whatever runs.
@@ -72,7 +72,7 @@ private:
     [[nodiscard]] std::optional<Found> find(const TaskRef& ref);
     // What a report by name would find; done: it can be written.
     [[nodiscard]] static TaskOutcome judge(const Found& found, int delivery);
-    [[nodiscard]] static bool was_written(const store::Write& write, const Found& found);
+    [[nodiscard]] static bool was_written(const seam::Write& write, const Found& found);
     void succeed(const TaskKey& key, std::string_view output);
     // A map of the run that needs an array, if `output` is not one.
     [[nodiscard]] std::optional<int> find_starved_map(const TaskKey& key, std::string_view output);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sqlite/flow_plans.h"
+#include "sqlite/pending_wakeups.h"
 #include "sqlite/session.h"
-#include "sqlite/wakeups.h"
 
 namespace pawl::sqlite {
 
@@ -22,7 +22,7 @@ struct WriteScope {
     Session& session;
     const Timestamp now;
     FlowPlans& flows;
-    Wakeups wakeups;                                    // for after the commit
+    PendingWakeups wakeups;                             // for after the commit
     std::map<std::pair<RunId, int>, int> map_progress;  // tasks done of a step: see settle_maps()
     std::vector<RunId> ended;       // whose callers have not been told: see calls.h
     std::optional<bool> has_calls;  // once somebody has looked

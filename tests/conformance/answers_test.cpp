@@ -193,20 +193,20 @@ TEST_P(AnswersTest, a_rejection_is_fenced_and_may_be_repeated) {
     const auto reject = [&](const Lease& lease) {
         return backend->reject_resume(lease, "ask", "no", 1h);
     };
-    EXPECT_EQ(reject(held.lease()), store::Rejection::lease_lost) << "not held any more";
+    EXPECT_EQ(reject(held.lease()), seam::Rejection::lease_lost) << "not held any more";
     const Held again = claim_one();
-    EXPECT_EQ(reject(again.lease()), store::Rejection::done);
-    EXPECT_EQ(reject(again.lease()), store::Rejection::done) << "the answer was lost";
+    EXPECT_EQ(reject(again.lease()), seam::Rejection::done);
+    EXPECT_EQ(reject(again.lease()), seam::Rejection::done) << "the answer was lost";
     EXPECT_EQ(count("events", "kind = 'resume_rejected'"), 1);
     EXPECT_EQ(commit(success(again.lease())), WriteStatus::lease_lost);
     store().resume(held.id(), "ask", Json{"1"});
-    EXPECT_EQ(reject(again.lease()), store::Rejection::lease_lost);
+    EXPECT_EQ(reject(again.lease()), seam::Rejection::lease_lost);
     const Held third = claim_one();
     commit(checkpoint(third.lease(), "later", 2));
-    EXPECT_EQ(reject(third.lease()), store::Rejection::used);
+    EXPECT_EQ(reject(third.lease()), seam::Rejection::used);
     EXPECT_EQ(step(held.id(), "ask").output, Json{"1"});
     store().cancel(held.id(), "no");
-    EXPECT_EQ(reject(third.lease()), store::Rejection::lease_lost);
+    EXPECT_EQ(reject(third.lease()), seam::Rejection::lease_lost);
 }
 
 TEST_P(AnswersTest, a_rejected_answer_is_published_as_a_pause) {

@@ -30,7 +30,7 @@ PAWL_FOR_EACH_BACKEND(AuditTest);
 
 TEST_P(AuditTest, a_lease_that_ends_without_a_report_is_an_event_when_another_worker_takes_over) {
     keep(AuditLevel::exceptions);
-    store::NewWorker lost_worker;
+    seam::NewWorker lost_worker;
     lost_worker.name = "dead";
     lost_worker.lease = 30s;
     const WorkerId dead = store().backend()->register_worker(lost_worker);
@@ -182,10 +182,10 @@ TEST_P(AuditTest, all_tells_of_every_hand_out_whatever_way_it_is_claimed) {
     make_workflow("quiet");
     const RunId loud = trigger();
     const RunId quiet = trigger("quiet");
-    store::ClaimRequest both;
+    seam::ClaimRequest both;
     both.queues = {store().workflow("job").queue, store().workflow("quiet").queue};
     both.max_messages = 10;
-    both.work = store::Work::runs;
+    both.work = seam::Work::runs;
     EXPECT_EQ(store().backend()->claim(both).messages.size(), 2U);
     advance(31s);
     EXPECT_EQ(store().backend()->claim(both).messages.size(), 2U);

@@ -3,15 +3,15 @@
 #include <map>
 #include <set>
 
-#include "store/backend.h"
-#include "store/claim_stream.h"
+#include "engine/claim_stream.h"
+#include "seam/backend.h"
 #include "support/store_test.h"
 
 namespace pawl::test {
 namespace {
 
-using store::Claim;
-using store::ClaimRequest;
+using seam::Claim;
+using seam::ClaimRequest;
 
 class ClaimSetsTest : public StoreTest {
 protected:
@@ -34,10 +34,10 @@ protected:
     // What a worker does: claims until nothing is left in any queue of the set.
     std::vector<Message> drain(const std::vector<QueueId>& queues, int count) const {
         std::vector<Message> all;
-        store::ClaimStream stream(*store().backend(), {}, {});
+        engine::ClaimStream stream(*store().backend(), {}, {});
         stream.set_queues(queues);
         while (true) {
-            Claim part = stream.next(count, store::Scan::streaming);
+            Claim part = stream.next(count, seam::Scan::streaming);
             if (part.messages.empty() && !part.more) return all;
             for (Message& message : part.messages) all.push_back(std::move(message));
         }
@@ -146,11 +146,11 @@ TEST_P(ClaimSetsTest, a_wide_set_with_nothing_due_comes_to_rest) {
     freeze();
     const auto queues = make_queues(80);
     for (int i = 0; i < 80; ++i) q(i).enqueue(Json{"1"}, {.delay = std::chrono::minutes(100 - i)});
-    store::ClaimStream stream(*store().backend(), {}, {});
+    engine::ClaimStream stream(*store().backend(), {}, {});
     stream.set_queues(queues);
     Claim last;
     int claims = 0;
-    do last = stream.next(10, store::Scan::streaming);
+    do last = stream.next(10, seam::Scan::streaming);
     while (last.more && ++claims < 20);
     EXPECT_FALSE(last.more) << "a worker would claim again and again and never wait";
     EXPECT_EQ(last.next_due, start + 21min) << "it speaks for all of them";
@@ -217,7 +217,7 @@ TEST_P(ClaimSetsTest, timers_that_ended_at_once_are_all_taken_without_a_break) {
         ClaimRequest request;
         request.queues = set;
         request.max_messages = 10;
-        request.scan = store::Scan::streaming;
+        request.scan = seam::Scan::streaming;
         for (int i = 0; i < 10; ++i) {
             EXPECT_EQ(store().backend()->claim(request).messages.size(), 10U) << i;
             advance(300ms);
@@ -233,7 +233,7 @@ TEST_P(ClaimSetsTest, due_messages_that_stand_back_behind_higher_ones_are_taken_
     ClaimRequest request;
     request.queues = queues;
     request.max_messages = 2;
-    request.scan = store::Scan::streaming;
+    request.scan = seam::Scan::streaming;
     for (int i = 0; i < 10; ++i) {
         for (int n = 0; n < 2; ++n) q(0).enqueue(Json{"1"}, {.priority = 5});
         EXPECT_EQ(store().backend()->claim(request).messages.size(), 2U);
@@ -254,7 +254,7 @@ TEST_P(ClaimSetsTest, a_suspect_comes_alone_out_of_several_queues_too) {
     ClaimRequest request;
     request.queues = queues;
     request.max_messages = 10;
-    request.scan = store::Scan::streaming;
+    request.scan = seam::Scan::streaming;
     std::set<MessageId> others;
     int alone = 0;
     for (int i = 0; i < 6; ++i) {
@@ -288,7 +288,7 @@ TEST_P(ClaimSetsTest, a_streaming_claim_finds_what_comes_in_behind_and_above_it)
     ClaimRequest request;
     request.queues = queues;
     request.max_messages = 2;
-    request.scan = store::Scan::streaming;
+    request.scan = seam::Scan::streaming;
     enqueue_many(q(0), 5);
     EXPECT_EQ(store().backend()->claim(request).messages.size(), 2U);
     const MessageId urgent = q(0).enqueue(Json{"9"}, {.priority = 7});

@@ -1,16 +1,16 @@
 // The seam's commit: an outcome for each write, one bad item harms no other, repetition is safe.
 #include <thread>
 
-#include "store/backend.h"
+#include "seam/backend.h"
 #include "support/store_test.h"
 
 namespace pawl::test {
 namespace {
 
-using store::Attempt;
-using store::Write;
-using store::WriteKind;
-using store::WriteStatus;
+using seam::Attempt;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteStatus;
 
 class CommitBatchTest : public StoreTest {
 protected:

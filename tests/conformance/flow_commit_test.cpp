@@ -26,7 +26,7 @@ TEST_P(FlowCommitTest, a_claim_brings_the_task_with_its_input) {
         .step("b", {"a"}, {.max_attempts = 2, .timeout = 0s})
         .create(store());
     const RunId run = start_flow(R"({"n":1})");
-    const store::Claim got = claim_work(10, "flow", WorkerId(7));
+    const seam::Claim got = claim_work(10, "flow", WorkerId(7));
     ASSERT_EQ(got.messages.size(), 1U);
     ASSERT_EQ(got.tasks.size(), 1U);
     EXPECT_TRUE(got.runs.empty());
@@ -53,11 +53,11 @@ TEST_P(FlowCommitTest, one_claim_takes_tasks_of_several_flows) {
     flow("two").map("m").create(store());
     (void)start_flow("1", {}, "one");
     (void)start_flow("[2,3]", {}, "two");
-    store::ClaimRequest request;
+    seam::ClaimRequest request;
     request.queues = {store().queue("one").info().id, store().queue("two").info().id};
     request.max_messages = 10;
-    request.work = store::Work::tasks;
-    const store::Claim got = store().backend()->claim(request);
+    request.work = seam::Work::tasks;
+    const seam::Claim got = store().backend()->claim(request);
     ASSERT_EQ(got.tasks.size(), 3U);
     std::vector<Write> writes;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -133,7 +133,7 @@ TEST_P(FlowCommitTest, reports_stand_beside_other_writes) {
         commit_all(
             {success(held.lease(), "1"),
              complete_write(task, "2"),
-             store::settle_write(WriteKind::archive, plain.lease())}
+             seam::settle_write(WriteKind::archive, plain.lease())}
         ),
         std::vector(3, WriteStatus::done)
     );

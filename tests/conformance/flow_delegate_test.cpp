@@ -195,7 +195,7 @@ TEST_P(FlowDelegateTest, of_runs_that_end_together_one_may_end_the_task_of_the_o
     flow("flow").step("a").step("b").map("each", "a").create(store());
     const RunId run = start_flow();
     for (const HeldTask& held : claim_tasks()) {
-        Write write = store::settle_write(WriteKind::delegate_task, held.lease());
+        Write write = seam::settle_write(WriteKind::delegate_task, held.lease());
         write.task = held.ref();
         write.call = std::make_shared<const NewRun>(NewRun{
             "job", Json{"1"}, {.idempotency_key = held.ref().step}});
@@ -219,7 +219,7 @@ TEST_P(FlowDelegateTest, a_delegation_that_is_repeated_makes_one_run) {
     flow("flow").step("a").create(store());
     const RunId run = start_flow();
     const HeldTask held = claim_task();
-    Write write = store::settle_write(WriteKind::delegate_task, held.lease());
+    Write write = seam::settle_write(WriteKind::delegate_task, held.lease());
     write.task = held.ref();
     NewRun called{"job", held.message.payload, {}};
     called.options.parent = run;

@@ -35,7 +35,7 @@ TEST_P(FlowLeaseTest, without_a_timeout_the_lease_is_what_the_poll_says) {
 TEST_P(FlowLeaseTest, a_claim_without_a_lease_has_the_stores) {
     flow("flow").timeout(0s).step("a").create(store());
     (void)start_flow();
-    const store::Claim got = claim_work(1);
+    const seam::Claim got = claim_work(1);
     EXPECT_EQ(got.messages.at(0).visible_at, start + 30s);
     EXPECT_FALSE(got.tasks.at(0).timeout);
 }
@@ -213,7 +213,7 @@ TEST_P(FlowLeaseTest, lost_leases_alone_are_no_poison) {
 TEST_P(FlowLeaseTest, a_worker_holds_a_task_by_its_own_lease) {
     flow("flow").timeout(1h).step("a").create(store());
     (void)start_flow();
-    const store::Claim got = claim_work(1, "flow", WorkerId(7), 10s);
+    const seam::Claim got = claim_work(1, "flow", WorkerId(7), 10s);
     EXPECT_EQ(got.messages.at(0).visible_at, start + 10s);
     EXPECT_EQ(got.tasks.at(0).timeout, 1h) << "it limits the execution";
 }

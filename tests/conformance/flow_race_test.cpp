@@ -121,12 +121,12 @@ TEST_P(FlowRaceTest, workers_that_complete_one_map_together_finish_it_once) {
         for (int i = 0; i < 3; ++i) {
             workers.emplace_back([&] {
                 const Store mine = open();
-                store::ClaimRequest request;
+                seam::ClaimRequest request;
                 request.queues = {mine.queue("flow").info().id};
                 request.max_messages = 7;
-                request.work = store::Work::tasks;
+                request.work = seam::Work::tasks;
                 while (mine.step(run, "each").status == StepStatus::running && !HasFailure()) {
-                    const store::Claim got = mine.backend()->claim(request);
+                    const seam::Claim got = mine.backend()->claim(request);
                     std::vector<Write> writes;
                     for (std::size_t k = 0; k < got.messages.size(); ++k) {
                         // What came after the map stays for the end of the test.

@@ -396,7 +396,7 @@ TEST_P(FlowRunTest, runs_that_nobody_handles_fail_while_they_are_queued) {
     EXPECT_EQ(status(begun), RunStatus::running);
     EXPECT_EQ(count("messages"), 1);
     EXPECT_TRUE(store().backend()->fail_unhandled(prefix).empty());
-    store::NewWorker worker;
+    seam::NewWorker worker;
     worker.name = "w";
     worker.host = "here";
     worker.lease = 30s;

@@ -9,20 +9,20 @@ namespace {
 
 class FlowStepsTest : public FlowTest {
 protected:
-    [[nodiscard]] store::Claim claim_steps(
+    [[nodiscard]] seam::Claim claim_steps(
         const std::vector<std::string>& steps, int count = 100, WorkerId worker = {}
     ) const {
-        store::ClaimRequest request;
+        seam::ClaimRequest request;
         request.queues = {store().queue("flow").info().id};
         request.max_messages = count;
         request.worker = worker;
-        request.work = store::Work::tasks;
+        request.work = seam::Work::tasks;
         request.steps = steps;
         return store().backend()->claim(request);
     }
-    [[nodiscard]] static std::string steps_of(const store::Claim& claim) {
+    [[nodiscard]] static std::string steps_of(const seam::Claim& claim) {
         std::string text;
-        for (const store::ClaimedTask& task : claim.tasks)
+        for (const seam::ClaimedTask& task : claim.tasks)
             text += (text.empty() ? "" : ", ") + task.task.step;
         return text;
     }
@@ -33,7 +33,7 @@ TEST_P(FlowStepsTest, a_claim_of_some_steps_takes_no_others) {
     diamond().create(store());
     const RunId run = start_flow("7");
     EXPECT_EQ(steps_of(claim_steps({"b", "c"})), "");
-    const store::Claim got = claim_steps({"a", "d"});
+    const seam::Claim got = claim_steps({"a", "d"});
     ASSERT_EQ(steps_of(got), "a");
     EXPECT_EQ(flat(got.messages[0].payload), R"({"run":7})");
     EXPECT_EQ(commit(complete_write({got.messages[0], got.tasks[0]}, "1")), WriteStatus::done);
@@ -48,7 +48,7 @@ TEST_P(FlowStepsTest, priority_and_arrival_order_the_tasks_of_several_steps) {
     flow("flow").step("a").step("b").step("c").create(store());
     (void)start_flow();
     const RunId urgent = start_flow("null", {.priority = 5});
-    const store::Claim got = claim_steps({"c", "a"}, 3);
+    const seam::Claim got = claim_steps({"c", "a"}, 3);
     ASSERT_EQ(steps_of(got), "a, c, a");
     EXPECT_EQ(got.tasks[0].task.run, urgent);
     EXPECT_EQ(steps_of(claim_steps({"c", "a"}, 3)), "c");
@@ -57,12 +57,12 @@ TEST_P(FlowStepsTest, priority_and_arrival_order_the_tasks_of_several_steps) {
 TEST_P(FlowStepsTest, retries_delays_and_lost_leases_come_back_to_their_steps) {
     flow("flow").base_delay(1s).step("a").step("b", {}, {.start_delay = 10s}).create(store());
     const RunId run = start_flow();
-    const store::Claim first = claim_steps({"a", "b"}, 10, WorkerId(7));
+    const seam::Claim first = claim_steps({"a", "b"}, 10, WorkerId(7));
     ASSERT_EQ(steps_of(first), "a");
     EXPECT_EQ(first.messages[0].visible_at, start + 30s) << "the worker's lease";
     EXPECT_EQ(first.next_due, start + 10s);
     advance(30s);
-    const store::Claim second = claim_steps({"a"}, 10, WorkerId(8));
+    const seam::Claim second = claim_steps({"a"}, 10, WorkerId(8));
     ASSERT_EQ(steps_of(second), "a");
     EXPECT_EQ(second.tasks[0].attempts, 1) << "a crash uses no attempt";
     EXPECT_EQ(commit(fail_write({second.messages[0], second.tasks[0]})), WriteStatus::done);

@@ -8,7 +8,12 @@ namespace {
 
 using Kind = OutboxReport::Kind;
 
-class OutboxTest : public OutboxStoreTest {};
+class OutboxTest : public OutboxStoreTest {
+protected:
+    [[nodiscard]] std::optional<Duration> outbox_lag() const {
+        return store().backend()->backlog({}).outbox_lag;
+    }
+};
 PAWL_FOR_EACH_BACKEND(OutboxTest);
 
 constexpr const char* trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -284,18 +289,18 @@ TEST_P(OutboxTest, a_long_line_behind_a_failing_event_does_not_hide_the_others) 
 }
 
 TEST_P(OutboxTest, the_lag_is_the_age_of_the_oldest_event_that_is_due) {
-    EXPECT_EQ(store().backend()->outbox_lag(), std::nullopt);
+    EXPECT_EQ(outbox_lag(), std::nullopt);
     publish("a", 1);
     advance(5s);
     publish("b", 1);
-    EXPECT_EQ(store().backend()->outbox_lag(), 5s);
+    EXPECT_EQ(outbox_lag(), 5s);
     const auto mine = claim_events().events;
-    EXPECT_EQ(store().backend()->outbox_lag(), std::nullopt) << "in somebody's hands";
+    EXPECT_EQ(outbox_lag(), std::nullopt) << "in somebody's hands";
     report(mine[0], Kind::published);
     report(mine[1], Kind::retry, "no", 3s);
-    EXPECT_EQ(store().backend()->outbox_lag(), std::nullopt);
+    EXPECT_EQ(outbox_lag(), std::nullopt);
     advance(3s);
-    EXPECT_EQ(store().backend()->outbox_lag(), 3s);
+    EXPECT_EQ(outbox_lag(), 3s);
 }
 
 TEST_P(OutboxTest, claims_that_race_hand_out_each_event_once) {

@@ -29,7 +29,7 @@ protected:
     }
     [[nodiscard]] bool fire(Timestamp at) const {
         const auto due = store().backend()->due_schedules(1).due.at(0);
-        store::ScheduleFire fire{due.id, due.version, {}, at + 24h};
+        seam::ScheduleFire fire{due.id, due.version, {}, at + 24h};
         NewRun run{"job", Json{"null"}, {}};
         run.options.idempotency_key = key_of(at);
         run.options.tags = {"schedule:nightly"};

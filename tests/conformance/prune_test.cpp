@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 #include <thread>
 
-#include "store/prune_pass.h"
+#include "engine/prune_pass.h"
 #include "support/retention_test.h"
 
 namespace pawl::test {
 namespace {
 
-using store::PruneBatch;
-using store::PrunedBatch;
-using store::PruneTurn;
+using seam::PruneBatch;
+using seam::PrunedBatch;
+using seam::PruneTurn;
 
 class PruneTest : public RetentionTest {
 protected:
@@ -94,7 +94,7 @@ TEST_P(PruneTest, an_interrupted_pass_loses_nothing_and_the_next_goes_on) {
     keep(RetentionKind::success, "job", {.age = one_day});
     keep(RetentionKind::failed, "job", {.age = one_day});
     {
-        store::PrunePass pass(*store().backend(), {.batch_rows = 10});
+        engine::PrunePass pass(*store().backend(), {.batch_rows = 10});
         for (int i = 0; i < 3; ++i) ASSERT_TRUE(pass.step());
     }
     EXPECT_LT(count("runs"), 100);
@@ -137,7 +137,7 @@ TEST_P(PruneTest, work_goes_on_beside_it) {
 TEST_P(PruneTest, a_policy_that_is_taken_back_stops_a_pass_under_way) {
     make_ended_runs(100);
     keep(RetentionKind::success, "job", {.age = one_day});
-    store::PrunePass pass(*store().backend(), {.batch_rows = 10});
+    engine::PrunePass pass(*store().backend(), {.batch_rows = 10});
     while (count("runs") == 100) ASSERT_TRUE(pass.step());
     keep(RetentionKind::success, "job", {});
     while (pass.step()) continue;

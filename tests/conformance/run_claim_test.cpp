@@ -10,7 +10,7 @@ protected:
         WorkflowTest::SetUp();
         freeze();
     }
-    static std::vector<std::string> ids_of(const std::vector<store::RecordedStep>& steps) {
+    static std::vector<std::string> ids_of(const std::vector<seam::RecordedStep>& steps) {
         std::vector<std::string> ids;
         for (const auto& step : steps) ids.push_back(step.id);
         return ids;
@@ -45,11 +45,11 @@ TEST_P(RunClaimTest, plain_messages_and_runs_come_in_one_claim) {
     const Queue plain = make_queue("plain");
     const MessageId message = plain.enqueue(Json{"\"m\""});
     const RunId run = trigger("job", Json{"\"r\""});
-    store::ClaimRequest request;
+    seam::ClaimRequest request;
     request.queues = {plain.info().id, store().queue("job").info().id};
     request.max_messages = 10;
-    request.work = store::Work::runs;
-    const store::Claim got = store().backend()->claim(request);
+    request.work = seam::Work::runs;
+    const seam::Claim got = store().backend()->claim(request);
     ASSERT_EQ(got.messages.size(), 2U);
     ASSERT_EQ(got.runs.size(), 2U);
     for (std::size_t i = 0; i < 2; ++i) {
@@ -63,9 +63,9 @@ TEST_P(RunClaimTest, plain_messages_and_runs_come_in_one_claim) {
 TEST_P(RunClaimTest, a_claim_that_does_not_ask_for_runs_starts_none) {
     make_workflow();
     const RunId run = trigger("job", Json{"5"});
-    store::ClaimRequest request;
+    seam::ClaimRequest request;
     request.queues = {store().queue("job").info().id};
-    const store::Claim got = store().backend()->claim(request);
+    const seam::Claim got = store().backend()->claim(request);
     EXPECT_EQ(got.messages.size(), 1U);
     EXPECT_TRUE(got.runs.empty());
     EXPECT_EQ(status(run), RunStatus::queued);
@@ -149,7 +149,7 @@ TEST_P(RunClaimTest, a_claim_has_a_budget_for_the_bytes_of_steps) {
         ASSERT_EQ(loaded.size(), 3U);
         EXPECT_EQ(loaded[2].output, large);
     }
-    EXPECT_LE(bytes, store::claim_step_bytes);
+    EXPECT_LE(bytes, seam::claim_step_bytes);
     EXPECT_GE(left_out, 1);
     EXPECT_LT(left_out, 3) << "what fits is brought";
 }

@@ -62,13 +62,13 @@ protected:
     }
     void hand_back(const Lease& lease) const {
         Write write;
-        write.kind = store::WriteKind::hand_back;
+        write.kind = seam::WriteKind::hand_back;
         write.lease = lease;
         commit(write);
     }
     [[nodiscard]] std::vector<Held> claim_many_or_none(const std::string& name) const {
         std::vector<Held> held;
-        const store::Claim found = claim(1, name);
+        const seam::Claim found = claim(1, name);
         for (std::size_t i = 0; i < found.messages.size(); ++i)
             held.push_back({found.messages[i], *found.runs[i]});
         return held;

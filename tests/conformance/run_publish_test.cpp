@@ -1,7 +1,7 @@
 // Events of runs: ctx.publish, and what runs publish by themselves.
 #include <pawl/json.h>
 
-#include "store/outbox_record.h"
+#include "seam/outbox_record.h"
 #include "support/outbox_test.h"
 
 namespace pawl::test {
@@ -21,13 +21,13 @@ protected:
     }
     static Write publishing(const Lease& lease, const std::string& type, int position) {
         Write write = checkpoint(lease, "publish:" + type, position);
-        write.publish = std::make_shared<const store::OutboxRecord>(
-            store::new_outbox_record({type, Json{"1"}, "x"}, 1000, RunId(lease.message.value()))
+        write.publish = std::make_shared<const seam::OutboxRecord>(
+            seam::new_outbox_record({type, Json{"1"}, "x"}, 1000, RunId(lease.message.value()))
         );
         return write;
     }
     WorkerId register_worker(const std::string& handler) const {
-        store::NewWorker worker;
+        seam::NewWorker worker;
         worker.name = "w";
         worker.host = "here";
         worker.lease = 30s;

@@ -11,16 +11,16 @@ namespace {
 class ScheduleFireTest : public ScheduleStoreTest {
 protected:
     // What a scheduler would write now.
-    store::ScheduleFire fire_now() const {
+    seam::ScheduleFire fire_now() const {
         const auto found = store().backend()->due_schedules(10);
         const auto& schedule = found.due.at(0);
-        store::ScheduleFire fire{schedule.id, schedule.version, {}, {}};
+        seam::ScheduleFire fire{schedule.id, schedule.version, {}, {}};
         auto due = model::due_runs(schedule.info, found.now);
         fire.next_fire_at = due.next_fire_at;
         for (auto& run : due.runs) fire.runs.push_back({run.fire_at, run.run});
         return fire;
     }
-    bool write(const store::ScheduleFire& fire) const {
+    bool write(const seam::ScheduleFire& fire) const {
         return store().backend()->fire_schedule(fire);
     }
 };

@@ -42,10 +42,10 @@ protected:
         EXPECT_EQ(contents(name("b")), before_) << what << " changed the other tenant";
     }
     static Held held_run(const Store& store) {
-        store::ClaimRequest request;
+        seam::ClaimRequest request;
         request.queues = {store.queue("job").info().id};
-        request.work = store::Work::runs;
-        const store::Claim got = store.backend()->claim(request);
+        request.work = seam::Work::runs;
+        const seam::Claim got = store.backend()->claim(request);
         return {got.messages.at(0), got.runs.at(0).value()};
     }
     static void commit_to(const Store& store, const Write& write) {

@@ -11,7 +11,7 @@ protected:
         freeze();
     }
     WorkerId register_worker(const std::vector<std::string>& handlers) const {
-        store::NewWorker worker;
+        seam::NewWorker worker;
         worker.name = "w";
         worker.host = "here";
         worker.lease = 30s;

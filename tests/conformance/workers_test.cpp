@@ -4,7 +4,7 @@
 
 #include "model/names.h"
 #include "model/worker_state.h"
-#include "store/backend.h"
+#include "seam/backend.h"
 #include "support/store_test.h"
 
 namespace pawl::test {

@@ -10,11 +10,11 @@ protected:
     static constexpr std::array taking_away{
         WriteKind::archive, WriteKind::remove, WriteKind::fail, WriteKind::bury};
 
-    [[nodiscard]] store::WriteOutcome outcome_of(const Write& write) const {
+    [[nodiscard]] seam::WriteOutcome outcome_of(const Write& write) const {
         return store().backend()->commit(std::span(&write, 1), Attempt::first).front();
     }
     void expect_refused(WriteKind kind, const Lease& lease) const {
-        const auto outcome = outcome_of(store::settle_write(kind, lease, {}, "no"));
+        const auto outcome = outcome_of(seam::settle_write(kind, lease, {}, "no"));
         EXPECT_EQ(outcome.status, WriteStatus::rejected) << static_cast<int>(kind);
         EXPECT_EQ(outcome.code, ErrorCode::workflow_queue);
         EXPECT_TRUE(contains(outcome.error, "carries a run or a task"));

@@ -1,5 +1,5 @@
 // A claim reads a handful of rows whatever lies in the table. Counters, not time.
-#include "store/backend.h"
+#include "seam/backend.h"
 #include "support/store_test.h"
 
 namespace pawl::test {

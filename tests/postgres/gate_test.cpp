@@ -1,7 +1,7 @@
 // What happens when the connection dies at the worst moment: between the commit and its answer.
 #include "support/gate.h"
 
-#include "store/backend.h"
+#include "seam/backend.h"
 #include "support/store_test.h"
 
 namespace pawl::test {
@@ -88,16 +88,16 @@ TEST_P(GateTest, a_settle_whose_request_is_lost_is_repeated_and_done) {
 TEST_P(GateTest, the_seam_tells_an_in_doubt_commit_from_a_failed_one) {
     enqueue_many(near(), 1);
     const Message held = take_one(far());
-    const store::Write write{store::WriteKind::archive, held.lease()};
+    const seam::Write write{seam::WriteKind::archive, held.lease()};
     gate().lose_answer_to("archive");
     const Error error = error_of([&] {
-        far_store().backend()->commit(std::span(&write, 1), store::Attempt::first);
+        far_store().backend()->commit(std::span(&write, 1), seam::Attempt::first);
     });
     EXPECT_TRUE(error.in_doubt());
     EXPECT_TRUE(error.retryable());
     const auto outcome =
-        far_store().backend()->commit(std::span(&write, 1), store::Attempt::repeated);
-    EXPECT_EQ(outcome.front().status, store::WriteStatus::done);
+        far_store().backend()->commit(std::span(&write, 1), seam::Attempt::repeated);
+    EXPECT_EQ(outcome.front().status, seam::WriteStatus::done);
 }
 
 TEST_P(GateTest, reads_are_repeated_without_doubt) {

@@ -110,7 +110,7 @@ TEST_P(FlowSqliteTest, a_claim_of_steps_reads_the_index_of_their_lanes) {
           &sqlite::sql::ready_lane_messages,
           &sqlite::sql::next_lane_due}) {
         expect_no_scan(*statement);
-        EXPECT_TRUE(contains(plan(*statement), "pawl_messages_lane_")) << statement->name;
+        EXPECT_TRUE(contains(plan(*statement), "pawl_messages_lane (")) << statement->name;
     }
 }
 

@@ -73,21 +73,21 @@ int FlowTest::drain(const Output& output, const std::string& slug) const {
     }
 }
 
-store::Claim FlowTest::claim_work(
+seam::Claim FlowTest::claim_work(
     int count, const std::string& slug, WorkerId worker, std::optional<Duration> lease
 ) const {
-    store::ClaimRequest request;
+    seam::ClaimRequest request;
     request.queues = {store().queue(slug).info().id};
     request.max_messages = count;
     request.worker = worker;
     request.lease = lease;
-    request.work = store::Work::tasks;
+    request.work = seam::Work::tasks;
     return store().backend()->claim(request);
 }
 
 std::vector<HeldTask> FlowTest::claim_tasks(int count, const std::string& slug, WorkerId worker)
     const {
-    const store::Claim got = claim_work(count, slug, worker);
+    const seam::Claim got = claim_work(count, slug, worker);
     if (got.tasks.size() != got.messages.size())
         throw std::runtime_error("a claim of tasks gives one per message");
     std::vector<HeldTask> held;
@@ -165,7 +165,7 @@ std::string flat(const std::optional<Json>& json) {
 }
 
 Write task_write(WriteKind kind, const HeldTask& held, Duration delay) {
-    Write write = store::settle_write(kind, held.lease(), delay);
+    Write write = seam::settle_write(kind, held.lease(), delay);
     write.task = held.ref();
     return write;
 }

@@ -13,7 +13,7 @@ namespace pawl::test {
 // A task in the test's hands, as a worker has it.
 struct HeldTask {
     Message message;
-    store::ClaimedTask claimed;
+    seam::ClaimedTask claimed;
     [[nodiscard]] Lease lease() const { return message.lease(); }
     [[nodiscard]] const TaskRef& ref() const { return claimed.task; }
 };
@@ -50,7 +50,7 @@ protected:
     int drain(const Output& output = {}, const std::string& slug = "flow") const;
 
     // --- against the seam ---
-    [[nodiscard]] store::Claim claim_work(
+    [[nodiscard]] seam::Claim claim_work(
         int count = 100,
         const std::string& slug = "flow",
         WorkerId worker = {},

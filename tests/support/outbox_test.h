@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "store/outbox_record.h"
+#include "seam/outbox_record.h"
 #include "support/workflow_test.h"
 
 namespace pawl {
@@ -21,9 +21,9 @@ inline void PrintTo(OutboxStatus status, std::ostream* out) {
 
 namespace pawl::test {
 
-using store::OutboxClaim;
-using store::OutboxDelivery;
-using store::OutboxReport;
+using seam::OutboxClaim;
+using seam::OutboxDelivery;
+using seam::OutboxReport;
 
 class OutboxStoreTest : public WorkflowTest {
 protected:
@@ -39,9 +39,9 @@ protected:
     }
     // The same in one transaction.
     void publish_together(const std::string& aggregate, int count) const {
-        std::vector<store::OutboxRecord> line;
+        std::vector<seam::OutboxRecord> line;
         for (int i = 1; i <= count; ++i)
-            line.push_back(store::new_outbox_record(
+            line.push_back(seam::new_outbox_record(
                 {fmt::format("{}-{}", aggregate, i), Json{"1"}, aggregate}, 100
             ));
         store().backend()->publish(line);

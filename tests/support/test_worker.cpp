@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "store/backend.h"
+#include "seam/backend.h"
 
 namespace {
 

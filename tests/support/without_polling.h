@@ -5,7 +5,7 @@
 
 #include <pawl/pawl.h>
 
-#include "store/backend.h"
+#include "seam/backend.h"
 #include "support/expect.h"
 
 namespace pawl::test {

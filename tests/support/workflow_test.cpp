@@ -1,6 +1,6 @@
 #include "support/workflow_test.h"
 
-namespace pawl::store {
+namespace pawl::seam {
 
 void PrintTo(WriteStatus status, std::ostream* out) {
     switch (status) {
@@ -22,7 +22,7 @@ void PrintTo(WriteStatus status, std::ostream* out) {
     }
 }
 
-}  // namespace pawl::store
+}  // namespace pawl::seam
 
 namespace pawl::test {
 
@@ -45,24 +45,24 @@ std::vector<RunId> WorkflowTest::trigger_many(int count, const std::string& name
     return ids;
 }
 
-store::Claim WorkflowTest::claim(int count, const std::string& name, WorkerId worker) const {
-    store::ClaimRequest request;
+seam::Claim WorkflowTest::claim(int count, const std::string& name, WorkerId worker) const {
+    seam::ClaimRequest request;
     request.queues = {store().queue(name).info().id};
     request.max_messages = count;
     request.worker = worker;
-    request.work = store::Work::runs;
+    request.work = seam::Work::runs;
     return store().backend()->claim(request);
 }
 
 Held WorkflowTest::claim_one(const std::string& name, WorkerId worker) const {
-    const store::Claim got = claim(1, name, worker);
+    const seam::Claim got = claim(1, name, worker);
     if (got.messages.size() != 1 || got.runs.size() != 1 || !got.runs.front())
         throw std::runtime_error("expected a run of workflow " + name);
     return {got.messages.front(), *got.runs.front()};
 }
 
 std::vector<Held> WorkflowTest::claim_many(int count, const std::string& name) const {
-    const store::Claim got = claim(count, name);
+    const seam::Claim got = claim(count, name);
     std::vector<Held> held;
     for (std::size_t i = 0; i < got.messages.size(); ++i)
         held.push_back({got.messages[i], got.runs.at(i).value()});

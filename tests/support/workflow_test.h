@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "model/run_error.h"
-#include "store/backend.h"
+#include "seam/backend.h"
 #include "support/store_test.h"
 
 namespace pawl::test {
 
-using store::Attempt;
-using store::Write;
-using store::WriteKind;
-using store::WriteStatus;
+using seam::Attempt;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteStatus;
 
 // A run in the test's hands.
 struct Held {
     Message message;
-    store::ClaimedRun run;
+    seam::ClaimedRun run;
     [[nodiscard]] Lease lease() const { return message.lease(); }
     [[nodiscard]] RunId id() const { return RunId(message.id.value()); }
 };
@@ -37,7 +37,7 @@ protected:
     // Inputs 0, 1, 2, ...
     [[nodiscard]] std::vector<RunId> trigger_many(int count, const std::string& name = "job") const;
 
-    [[nodiscard]] store::Claim claim(
+    [[nodiscard]] seam::Claim claim(
         int count = 1, const std::string& name = "job", WorkerId worker = {}
     ) const;
     [[nodiscard]] Held claim_one(const std::string& name = "job", WorkerId worker = {}) const;
@@ -108,7 +108,7 @@ inline void PrintTo(RunStatus status, std::ostream* out) {
 inline void PrintTo(StepStatus status, std::ostream* out) {
     *out << to_string(status);
 }
-namespace store {
+namespace seam {
 void PrintTo(WriteStatus status, std::ostream* out);
 }
 

@@ -1,5 +1,5 @@
 // What is logged while the database is away, on a clock of the test's own.
-#include "store/outage.h"
+#include "base/outage.h"
 
 #include <gtest/gtest.h>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace pawl::test {
 namespace {
 
-using store::Outage;
+using base::Outage;
 
 class OutageLogTest : public ::testing::Test {
 protected:

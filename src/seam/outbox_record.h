@@ -1,13 +1,13 @@
 // A new event on its way into the outbox.
 #pragma once
 
-#include "store/batch.h"
+#include "seam/batch.h"
 
-namespace pawl::store {
+namespace pawl::seam {
 
 // Checks it, gives it its id, and the aggregate as its subject where it names none.
 [[nodiscard]] OutboxRecord new_outbox_record(
     NewOutboxEvent event, std::size_t max_payload_bytes, RunId run = {}
 );
 
-}  // namespace pawl::store
+}  // namespace pawl::seam

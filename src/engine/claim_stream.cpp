@@ -1,15 +1,15 @@
-#include "store/claim_stream.h"
+#include "engine/claim_stream.h"
 
 #include <algorithm>
 
-namespace pawl::store {
+namespace pawl::engine {
 
 namespace {
 constexpr std::size_t wide = 32;
 constexpr Duration look_through_every = 100ms;
 }  // namespace
 
-ClaimStream::ClaimStream(Backend& backend, WorkerId worker, std::optional<Duration> lease)
+ClaimStream::ClaimStream(seam::Engine& backend, WorkerId worker, std::optional<Duration> lease)
     : backend_(backend) {
     request_.worker = worker;
     request_.lease = lease;
@@ -21,26 +21,26 @@ void ClaimStream::set_queues(std::vector<QueueId> queues) {
     busy_.clear();
 }
 
-Claim ClaimStream::ask(const std::vector<QueueId>& queues, QueueId after) {
+seam::Claim ClaimStream::ask(const std::vector<QueueId>& queues, QueueId after) {
     request_.queues = queues;
     request_.after = after;
     return backend_.claim(request_);
 }
 
-Claim ClaimStream::next(int max_messages, Scan scan) {
+seam::Claim ClaimStream::next(int max_messages, seam::Scan scan) {
     request_.max_messages = max_messages;
     request_.scan = scan;
     const auto wanted = static_cast<std::size_t>(max_messages);
     const auto now = std::chrono::steady_clock::now();
-    if (scan == Scan::streaming && now - looked_at_ < look_through_every) {
-        Claim claim = ask_busy(wanted);
+    if (scan == seam::Scan::streaming && now - looked_at_ < look_through_every) {
+        seam::Claim claim = ask_busy(wanted);
         if (!claim.messages.empty()) {
             claim.more = true;  // the others were not looked at
             return claim;
         }
     }
     const QueueId began_after = after_;
-    Claim claim = ask(all_, after_);
+    seam::Claim claim = ask(all_, after_);
     after_ = claim.after;
     looked_at_ = now;
     busy_.clear();
@@ -55,10 +55,10 @@ Claim ClaimStream::next(int max_messages, Scan scan) {
 }
 
 // One after the other: a claim of one queue costs least. One that runs short has had its time.
-Claim ClaimStream::ask_busy(std::size_t wanted) {
+seam::Claim ClaimStream::ask_busy(std::size_t wanted) {
     while (!busy_.empty()) {
         const QueueId queue = busy_.front();
-        Claim claim = ask({queue}, {});
+        seam::Claim claim = ask({queue}, {});
         busy_.pop_front();
         if (claim.messages.size() == wanted) busy_.push_back(queue);
         if (!claim.messages.empty()) return claim;
@@ -67,7 +67,7 @@ Claim ClaimStream::ask_busy(std::size_t wanted) {
 }
 
 // A turn that began in the middle of the set has not seen its beginning.
-void ClaimStream::keep_turn(Claim& claim, QueueId began_after) {
+void ClaimStream::keep_turn(seam::Claim& claim, QueueId began_after) {
     if (!began_after) {
         whole_turn_ = true;
         next_due_.reset();
@@ -78,4 +78,4 @@ void ClaimStream::keep_turn(Claim& claim, QueueId began_after) {
     if (!claim.more && !whole_turn_) claim.more = true;
 }
 
-}  // namespace pawl::store
+}  // namespace pawl::engine

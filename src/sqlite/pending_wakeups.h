@@ -7,7 +7,7 @@
 
 namespace pawl::sqlite {
 
-struct Wakeups {
+struct PendingWakeups {
     std::vector<QueueId> queues;  // there may be something to do that was not there before
     std::vector<RunId> ended;
     std::vector<RunId> cancelled;  // ended too: whoever works on it is to be told

@@ -1,10 +1,10 @@
-#include "store/worker_watch.h"
+#include "engine/worker_watch.h"
 
 #include <fmt/format.h>
 
-#include "store/backend.h"
+#include "seam/engine.h"
 
-namespace pawl::store {
+namespace pawl::engine {
 
 namespace {
 constexpr Duration look_every = 10s;
@@ -36,4 +36,4 @@ void WorkerWatch::triggered(std::span<const NewRun> runs) {
     }
 }
 
-}  // namespace pawl::store
+}  // namespace pawl::engine

@@ -1,11 +1,11 @@
-#include "store/prune_pass.h"
+#include "engine/prune_pass.h"
 
 #include <algorithm>
 #include <chrono>
 
-#include "store/retry.h"
+#include "engine/retry.h"
 
-namespace pawl::store {
+namespace pawl::engine {
 
 namespace {
 
@@ -19,19 +19,19 @@ constexpr Duration longest_pause = std::chrono::seconds(2);
 
 }  // namespace
 
-PrunePass::PrunePass(Backend& backend, const PruneOptions& options)
+PrunePass::PrunePass(seam::Engine& backend, const PruneOptions& options)
     : backend_(backend), options_(options), rows_(std::min(first_rows, options.batch_rows)) {
     parts_ = retrying(backend_, [&] { return backend_.plan_prune(); });
     report_.dry_run = options_.dry_run;
-    for (const PrunePart& part : parts_) report_.parts.push_back({part.kind, part.name, 0});
+    for (const seam::PrunePart& part : parts_) report_.parts.push_back({part.kind, part.name, 0});
 }
 
 bool PrunePass::step() {
     if (part_ == parts_.size()) return false;
-    const PrunePart& part = parts_[part_];
-    const PruneBatch batch{part.kind, part.queue, after_, rows_, options_.dry_run};
+    const seam::PrunePart& part = parts_[part_];
+    const seam::PruneBatch batch{part.kind, part.queue, after_, rows_, options_.dry_run};
     const auto start = std::chrono::steady_clock::now();
-    const PrunedBatch done = retrying(backend_, [&] { return backend_.prune_batch(batch); });
+    const seam::PrunedBatch done = retrying(backend_, [&] { return backend_.prune_batch(batch); });
     took_ = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - start
     );
@@ -56,4 +56,4 @@ Duration PrunePass::pause(int share) const {
     return std::min(longest_pause, std::chrono::ceil<Duration>(took_ * (100 - share) / share));
 }
 
-}  // namespace pawl::store
+}  // namespace pawl::engine

@@ -1,9 +1,9 @@
-#include "store/outbox_record.h"
+#include "seam/outbox_record.h"
 
 #include "base/random.h"
 #include "model/check_outbox.h"
 
-namespace pawl::store {
+namespace pawl::seam {
 
 OutboxRecord new_outbox_record(NewOutboxEvent event, std::size_t max_payload_bytes, RunId run) {
     model::check_outbox_event(event, max_payload_bytes);
@@ -11,4 +11,4 @@ OutboxRecord new_outbox_record(NewOutboxEvent event, std::size_t max_payload_byt
     return {base::random_uuid(), std::move(event), run};
 }
 
-}  // namespace pawl::store
+}  // namespace pawl::seam

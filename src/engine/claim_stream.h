@@ -6,30 +6,30 @@
 #include <chrono>
 #include <deque>
 
-#include "store/backend.h"
+#include "seam/engine.h"
 
-namespace pawl::store {
+namespace pawl::engine {
 
 class ClaimStream {
 public:
-    ClaimStream(Backend& backend, WorkerId worker, std::optional<Duration> lease);
+    ClaimStream(seam::Engine& backend, WorkerId worker, std::optional<Duration> lease);
 
     void set_queues(std::vector<QueueId> queues);
-    void set_work(Work work) { request_.work = work; }
+    void set_work(seam::Work work) { request_.work = work; }
     void set_worker(WorkerId worker) { request_.worker = worker; }
     void set_steps(std::vector<std::string> steps) { request_.steps = std::move(steps); }
     [[nodiscard]] const std::vector<QueueId>& queues() const { return all_; }
-    // Claim::more: claim again before waiting. Not set: every queue has been looked at since the
-    // last message came, and Claim::next_due speaks for all of them.
-    [[nodiscard]] Claim next(int max_messages, Scan scan);
+    // seam::Claim::more: claim again before waiting. Not set: every queue has been looked at since
+    // the last message came, and seam::Claim::next_due speaks for all of them.
+    [[nodiscard]] seam::Claim next(int max_messages, seam::Scan scan);
 
 private:
-    [[nodiscard]] Claim ask(const std::vector<QueueId>& queues, QueueId after);
-    [[nodiscard]] Claim ask_busy(std::size_t wanted);
-    void keep_turn(Claim& claim, QueueId began_after);
+    [[nodiscard]] seam::Claim ask(const std::vector<QueueId>& queues, QueueId after);
+    [[nodiscard]] seam::Claim ask_busy(std::size_t wanted);
+    void keep_turn(seam::Claim& claim, QueueId began_after);
 
-    Backend& backend_;
-    ClaimRequest request_;
+    seam::Engine& backend_;
+    seam::ClaimRequest request_;
     std::vector<QueueId> all_;
     QueueId after_;                      // in the whole set
     bool whole_turn_ = false;            // nothing came since the last claim from the very start
@@ -38,4 +38,4 @@ private:
     std::chrono::steady_clock::time_point looked_at_{};
 };
 
-}  // namespace pawl::store
+}  // namespace pawl::engine

@@ -1,8 +1,8 @@
-#include "store/outage.h"
+#include "base/outage.h"
 
 #include <fmt/format.h>
 
-namespace pawl::store {
+namespace pawl::base {
 
 namespace {
 double seconds(Outage::Clock::duration time) {
@@ -55,4 +55,4 @@ void Outage::note_success(bool had_failed, Clock::time_point now) {
     away_ = false;
 }
 
-}  // namespace pawl::store
+}  // namespace pawl::base

@@ -1,8 +1,8 @@
-#include "store/batch.h"
+#include "seam/batch.h"
 
 #include <fmt/format.h>
 
-namespace pawl::store {
+namespace pawl::seam {
 
 namespace {
 std::size_t bytes_of(const std::optional<std::string>& text) {
@@ -61,4 +61,4 @@ WriteOutcome refused_value(const Write& write) {
         ErrorCode::invalid_argument};
 }
 
-}  // namespace pawl::store
+}  // namespace pawl::seam

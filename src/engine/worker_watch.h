@@ -8,22 +8,22 @@
 #include <string>
 #include <unordered_map>
 
-namespace pawl::store {
+#include "seam/engine.h"
 
-class Backend;
+namespace pawl::engine {
 
 class WorkerWatch {
 public:
-    explicit WorkerWatch(Backend& backend) : backend_(backend) {}
+    explicit WorkerWatch(seam::Engine& backend) : backend_(backend) {}
     // Looks for a live handler of each workflow, at most every 10 s.
     void triggered(std::span<const NewRun> runs);
 
 private:
     [[nodiscard]] bool is_time(const std::string& workflow);
 
-    Backend& backend_;
+    seam::Engine& backend_;
     std::mutex mutex_;
     std::unordered_map<std::string, std::chrono::steady_clock::time_point> looked_at_;
 };
 
-}  // namespace pawl::store
+}  // namespace pawl::engine

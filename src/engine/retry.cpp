@@ -1,4 +1,4 @@
-#include "store/retry.h"
+#include "engine/retry.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -6,9 +6,9 @@
 
 #include "base/deadline.h"
 
-namespace pawl::store {
+namespace pawl::engine {
 
-Retry::Retry(Backend& backend)
+Retry::Retry(seam::Engine& backend)
     : backend_(backend),
       outage_(backend.outage()),
       deadline_(base::deadline_after(backend.options().retry_timeout)) {}
@@ -41,26 +41,26 @@ bool Retry::pause() {
     return true;
 }
 
-std::vector<WriteOutcome> settle(Backend& backend, std::span<const Write> writes) {
+std::vector<seam::WriteOutcome> settle(seam::Engine& backend, std::span<const seam::Write> writes) {
     Retry retry(backend);
-    std::vector<WriteOutcome> outcomes(writes.size());
-    std::vector<Write> pending(writes.begin(), writes.end());
+    std::vector<seam::WriteOutcome> outcomes(writes.size());
+    std::vector<seam::Write> pending(writes.begin(), writes.end());
     std::vector<std::size_t> places(writes.size());
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
-    Attempt attempt = Attempt::first;
+    seam::Attempt attempt = seam::Attempt::first;
     while (!pending.empty()) {
-        std::vector<WriteOutcome> results;
+        std::vector<seam::WriteOutcome> results;
         try {
             results = backend.commit(pending, attempt);
         } catch (const Error& error) {
             if (!error.retryable() || !retry.wait(error)) throw;
-            if (error.in_doubt()) attempt = Attempt::repeated;
+            if (error.in_doubt()) attempt = seam::Attempt::repeated;
             continue;
         }
-        std::vector<Write> busy;
+        std::vector<seam::Write> busy;
         std::vector<std::size_t> busy_places;
         for (std::size_t i = 0; i < results.size(); ++i) {
-            if (results[i].status != WriteStatus::busy) {
+            if (results[i].status != seam::WriteStatus::busy) {
                 outcomes[places[i]] = std::move(results[i]);
                 continue;
             }
@@ -80,4 +80,4 @@ std::vector<WriteOutcome> settle(Backend& backend, std::span<const Write> writes
     return outcomes;
 }
 
-}  // namespace pawl::store
+}  // namespace pawl::engine

@@ -1,13 +1,13 @@
 // One pass over the policies of retention, batch by batch. Who drives it decides when.
 #pragma once
 
-#include "store/backend.h"
+#include "seam/engine.h"
 
-namespace pawl::store {
+namespace pawl::engine {
 
 class PrunePass {
 public:
-    PrunePass(Backend& backend, const PruneOptions& options);
+    PrunePass(seam::Engine& backend, const PruneOptions& options);
 
     // One batch. False: the pass is through.
     bool step();
@@ -18,14 +18,14 @@ public:
 private:
     void adapt_rows();
 
-    Backend& backend_;
+    seam::Engine& backend_;
     const PruneOptions options_;
-    std::vector<PrunePart> parts_;
+    std::vector<seam::PrunePart> parts_;
     std::size_t part_ = 0;
-    std::optional<PrunePosition> after_;  // where the last batch of this part ended
+    std::optional<seam::PrunePosition> after_;  // where the last batch of this part ended
     int rows_;
     std::chrono::microseconds took_{0};  // the last batch
     PruneReport report_;
 };
 
-}  // namespace pawl::store
+}  // namespace pawl::engine

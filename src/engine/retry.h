@@ -5,13 +5,13 @@
 #include <chrono>
 #include <exception>
 
-#include "store/backend.h"
+#include "seam/engine.h"
 
-namespace pawl::store {
+namespace pawl::engine {
 
 class Retry {
 public:
-    explicit Retry(Backend& backend);
+    explicit Retry(seam::Engine& backend);
     ~Retry();
     Retry(const Retry&) = delete;
     Retry& operator=(const Retry&) = delete;
@@ -24,15 +24,15 @@ public:
 private:
     [[nodiscard]] bool pause();
 
-    Backend& backend_;
-    Outage::Reporter outage_;
+    seam::Engine& backend_;
+    base::Outage::Reporter outage_;
     const int uncaught_ = std::uncaught_exceptions();
     std::chrono::steady_clock::time_point deadline_;
     Duration pause_{0};
 };
 
 template <class Call>
-auto retrying(Backend& backend, Call call) {
+auto retrying(seam::Engine& backend, Call call) {
     Retry retry(backend);
     while (true) {
         try {
@@ -45,6 +45,8 @@ auto retrying(Backend& backend, Call call) {
 
 // Commits what a user settles by hand: waits out rows that are busy, and repeats safely in doubt.
 // No outcome is `busy`.
-[[nodiscard]] std::vector<WriteOutcome> settle(Backend& backend, std::span<const Write> writes);
+[[nodiscard]] std::vector<seam::WriteOutcome> settle(
+    seam::Engine& backend, std::span<const seam::Write> writes
+);
 
-}  // namespace pawl::store
+}  // namespace pawl::engine

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 
-namespace pawl::store {
+namespace pawl::base {
 
 class Outage {
 public:
@@ -51,4 +51,4 @@ private:
     std::atomic<bool> away_ = false;  // began_ is set
 };
 
-}  // namespace pawl::store
+}  // namespace pawl::base

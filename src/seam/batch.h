@@ -13,7 +13,7 @@
 
 #include "base/boxed.h"
 
-namespace pawl::store {
+namespace pawl::seam {
 
 // How strictly a claim keeps to priority and arrival. `streaming` is for a worker that claims again
 // and again: it may pass over rows that come in late behind its last claim, for about a second.
@@ -54,7 +54,7 @@ struct RecordedStep {
 struct ClaimedRun {
     std::optional<int> max_attempts;
     Timestamp started_at;      // the run's first start: maybe this one
-    bool steps_loaded = true;  // false: over the claim's byte budget, ask Backend::recorded_steps
+    bool steps_loaded = true;  // false: over the claim's byte budget, ask Engine::recorded_steps
     std::vector<RecordedStep> steps;  // of a redelivery, and of a retried or forked run
 };
 
@@ -219,4 +219,4 @@ enum class Rejection {
 // already written counts as done.
 enum class Attempt { first, repeated };
 
-}  // namespace pawl::store
+}  // namespace pawl::seam

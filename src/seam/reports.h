@@ -1,0 +1,36 @@
+// What people and monitors ask about a store. Each call reads a bounded number of rows.
+#pragma once
+
+#include <optional>
+#include <pawl/store.h>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pawl::seam {
+
+// What waits in the store, for monitors: cheap enough to be asked for every few seconds.
+struct Backlog {
+    std::vector<QueueStats> queues;      // those that exist, by name
+    std::optional<Duration> outbox_lag;  // none: nothing is due
+    std::int64_t workers_live = 0;
+    std::int64_t workers_lost = 0;
+};
+
+class Reports {
+public:
+    virtual ~Reports() = default;
+    virtual StoreStats stats() = 0;
+    // Of one queue (empty if it does not exist) or of all. The archive is counted up to `archived`.
+    virtual std::vector<QueueStats> queue_stats(
+        const std::optional<std::string>& only, std::int64_t archived
+    ) = 0;
+    // Throws workflow_not_found.
+    virtual WorkflowMetrics workflow_metrics(const std::string& name, Duration window) = 0;
+    virtual std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) = 0;
+    virtual RunCounts count_runs(const RunFilter& filter, std::int64_t limit) = 0;
+    // Of these queues and the whole store, in one round trip.
+    virtual Backlog backlog(std::span<const std::string> queues) = 0;
+};
+
+}  // namespace pawl::seam
