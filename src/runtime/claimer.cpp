@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/deadline.h"
+#include "engine/retry.h"
 
 namespace pawl::runtime {
 
@@ -80,7 +81,7 @@ Claimer::Source& Claimer::add_source(seam::Work work, int batch_size) {
 }
 
 void Claimer::add_partial_source(const HandlerSpec& spec) {
-    const auto shape = backend_.flow_shape(spec.queue);
+    const auto shape = engine::retrying(backend_, [&] { return backend_.flow_shape(spec.queue); });
     if (!shape) return;
     const auto& handlers = spec.flow->entries();
     std::vector<std::string> handled;
@@ -136,7 +137,7 @@ void Claimer::work(const std::stop_token& stop) {
             const auto ticket = backend_.wake_hub().ticket();
             if (paused_) suspects_.give_back_all();
             suspects_.attend(stop);
-            if (!paused_) hand_back_unknown();
+            hand_back_unknown();
             if (!paused_) claim_once(seam::Scan::streaming, stop);
             if (paused_ || !more_) wait_for_work(ticket, stop);
             error_pause_ = 20ms;
@@ -235,9 +236,37 @@ int Claimer::claim_ready() {
     do {
         count += claim_once(seam::Scan::exact, {});
         suspects_.attend({});
-    } while (more_);
+        give_back_late(Clock::now());
+    } while (more_ && round_->late.size() < most_late);
+    give_back_late(Clock::time_point::max());
     round_.reset();
     return count;
+}
+
+void Claimer::hold_late(Calls calls, Clock::time_point asked_at) {
+    for (auto& call : calls) {
+        const auto lease = std::chrono::duration_cast<Duration>(
+            call->messages.front().visible_at - call->claimed_at
+        );
+        round_->late.push_back({std::move(call), asked_at + SuspectPolicy::hold_time(lease)});
+    }
+}
+
+void Claimer::give_back_late(Clock::time_point now) {
+    Calls calls;
+    std::erase_if(round_->late, [&](Late& late) {
+        const bool over = late.until <= now;
+        if (over) calls.push_back(std::move(late.call));
+        return over;
+    });
+    hand_back(committer_, leases_, calls);
+}
+
+Claimer::Clock::time_point Claimer::next_look() const {
+    auto next = suspects_.next_look();
+    if (!round_) return next;
+    for (const Late& late : round_->late) next = std::min(next, late.until);
+    return next;
 }
 
 bool Claimer::note_in_round(const seam::Claim& claim) {
@@ -252,7 +281,7 @@ bool Claimer::note_in_round(const seam::Claim& claim) {
 
 // Whose turn it is may take all the room there is; what it leaves is the next one's.
 int Claimer::claim_once(seam::Scan scan, const std::stop_token& stop) {
-    int room = executor_.wait_for_room(stop, suspects_.next_look());
+    int room = executor_.wait_for_room(stop, next_look());
     more_ = true;
     if (room == 0 || (paused_ && scan == seam::Scan::streaming)) return 0;
     refresh_queues();
@@ -289,7 +318,7 @@ Claimer::Taken Claimer::claim_from(
     const bool late = round_ && !claim.messages.empty() && !note_in_round(claim);
     // What did not fill the room was all there is.
     const bool filled = static_cast<int>(claim.messages.size()) >= wanted;
-    if (claim.more || (filled && !late)) more_ = true;
+    if (claim.more || filled) more_ = true;
     if (claim.next_due)
         due_at_ = std::min(due_at_, base::deadline_after(*claim.next_due - claim.now));
     if (claim.messages.empty()) {
@@ -302,10 +331,9 @@ Claimer::Taken Claimer::claim_from(
     auto calls = to_calls(claim);
     // The worker was suspended while the claim was under way: it takes nothing any more.
     const bool suspended = paused_ && scan == seam::Scan::streaming;
-    if (late || suspended) {
-        hand_back(committer_, leases_, calls);
-        return {};
-    }
+    if (suspended) hand_back(committer_, leases_, calls);
+    if (late) hold_late(std::move(calls), asked_at);
+    if (late || suspended) return {};
     for (const auto& call : calls) set_times(*call, asked_at);
     log_claim(claim, calls);
     const Taken taken{count, static_cast<int>(calls.size())};

@@ -46,8 +46,11 @@ public:
 
     // Claims everything that is ready now, as there is room for it; returns how many messages came.
     int claim_ready();
-    // After claim_ready(), when the rest has been executed: what should be alone.
+    // After claim_ready(): while the rest is executed, and when that is done.
+    void attend_suspects() { suspects_.attend({}); }
     void finish_suspects() { suspects_.finish(); }
+    [[nodiscard]] int take_handed_back() { return suspects_.take_handed_back(); }
+    [[nodiscard]] std::chrono::steady_clock::time_point next_look() const;
     // When it has stopped.
     int give_back_suspects() { return suspects_.give_back_all(); }
 
@@ -67,18 +70,28 @@ private:
         int messages = 0;
         int calls = 0;
     };
+    using Calls = std::vector<std::shared_ptr<Executing>>;
+    struct Late {
+        std::shared_ptr<Executing> call;
+        Clock::time_point until;  // its lease is not extended
+    };
     // What claim_ready() has claimed. A message that it settles and that is ready again, or one
-    // that was enqueued later, does not keep it claiming.
+    // that was enqueued later, is late: it is held so that it does not come again, and handed back
+    // at the end, without a strike.
     struct Round {
         std::optional<Timestamp> began;
         std::unordered_set<MessageId> claimed;
+        std::vector<Late> late;
     };
+    static constexpr std::size_t most_late = 1000;
 
     void work(const std::stop_token& stop);
     // One claim of each source for what there is room for; returns how many messages came.
     int claim_once(seam::Scan scan, const std::stop_token& stop);
     // True if the claim has brought something that was ready when the round began.
     [[nodiscard]] bool note_in_round(const seam::Claim& claim);
+    void hold_late(Calls calls, Clock::time_point asked_at);
+    void give_back_late(Clock::time_point now);
     Source& add_source(seam::Work work, int batch_size);
     // A source of its own if the worker has no handlers for some steps of the flow.
     void add_partial_source(const HandlerSpec& spec);

@@ -43,6 +43,7 @@ struct Executing {
     bool ended = false;                     // and so is this
     Clock::time_point stale_at{};           // where it was not started by then, it goes back
     std::atomic<bool> lost = false;         // nothing of it will be recorded any more
+    std::atomic<bool> dropped = false;      // the store is another one: nothing is reported at all
     std::atomic<bool> cancelled = false;    // because it was cancelled
     std::atomic<bool> abandoned = false;    // because the worker stops
     std::atomic<bool> reported = false;     // the watchdog has reported its end

@@ -258,7 +258,8 @@ void Executor::ended(std::size_t slot) {
 void Executor::run(const std::shared_ptr<Executing>& executing) {
     if (executing->meters != nullptr) executing->started_at_steady = Clock::now();
     if (leases_.assign(executing) > 0) {
-        if (auto writes = execute(*executing)) return settle(executing, std::move(*writes));
+        auto writes = execute(*executing);
+        if (writes && !executing->dropped) return settle(executing, std::move(*writes));
     }
     // Somebody else has them. Forgetting them is all that is left to do.
     meter_lost(*executing);

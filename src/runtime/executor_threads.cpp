@@ -141,7 +141,8 @@ void Executor::add_threads_when_stalled(const std::stop_token& stop) {
         slow = behind && taken_ - before < short_ones * threads_.size() ? slow + 1 : 0;
         std::size_t wanted = 0;
         if (behind && taken_ == before) {
-            wanted = std::min({waiting_work(), threads_.size(), concurrency - threads_.size()});
+            const std::size_t allowed = concurrency - std::min(concurrency, threads_.size());
+            wanted = std::min({waiting_work(), threads_.size(), allowed});
         } else if (slow >= slow_looks && threads_.size() < std::min(concurrency, processors())) {
             wanted = 1;
             slow = 0;

@@ -22,7 +22,7 @@ void LeaseTable::add(
                 std::chrono::duration_cast<Duration>(message.visible_at - claimed_at);
             Held& held = held_[message.id];
             lose(held, false);  // an earlier delivery, which ended without our knowledge
-            held = {message.delivery, lease, asked_at + lease, nullptr, false};
+            held = {message.delivery, lease, asked_at + lease, nullptr, false, false};
             if (asked_at + lease < expire_at_) {
                 expire_at_ = asked_at + lease;
                 sooner_.notify_one();
@@ -121,14 +121,22 @@ void LeaseTable::expire(Clock::time_point now) {
     }
 }
 
-std::size_t LeaseTable::lose_all() {
+std::size_t LeaseTable::drop_all() {
     const std::lock_guard lock(mutex_);
     std::size_t count = 0;
     for (auto& [id, held] : held_) {
         if (!held.lost) ++count;
+        held.dropped = true;
+        if (held.executing) held.executing->dropped = true;
         lose(held, false);
     }
     return count;
+}
+
+bool LeaseTable::dropped(const Lease& lease) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = held_.find(lease.message);
+    return at != held_.end() && at->second.delivery == lease.delivery && at->second.dropped;
 }
 
 // The mutex is held.

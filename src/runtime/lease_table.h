@@ -25,8 +25,11 @@ public:
     // `asked_at` is when the claim was sent: the lease cannot have begun before.
     void add(std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at);
     void forget(std::span<const seam::Write> settled);
-    // Every lease counts as lost; running handlers are asked to stop. Returns how many there were.
-    std::size_t lose_all();
+    // The store is another one, in which somebody else may hold the same deliveries: every lease
+    // counts as lost, running handlers are asked to stop, and nothing of it may be reported or
+    // handed back. Returns how many leases there were.
+    std::size_t drop_all();
+    [[nodiscard]] bool dropped(const Lease& lease) const;
     // The handler that has the messages now: it is told when all its leases are lost. Returns how
     // many it still holds.
     std::size_t assign(const std::shared_ptr<Executing>& executing);
@@ -60,6 +63,7 @@ private:
         Clock::time_point ends_at;
         std::shared_ptr<Executing> executing;
         bool lost = false;
+        bool dropped = false;
     };
     // A handler that has nothing left to do is told.
     void lose(Held& held, bool cancelled);

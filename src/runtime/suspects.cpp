@@ -1,6 +1,7 @@
 #include "runtime/suspects.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl::runtime {
 
@@ -19,10 +20,14 @@ int hand_back(
     Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Executing>> unstarted
 ) {
     std::vector<Write> writes;
+    std::vector<Write> dropped;  // may be somebody else's in the store as it is now
     for (const auto& executing : unstarted) {
-        for (const Message& message : executing->messages)
-            writes.push_back(settle_write(WriteKind::hand_back, message.lease()));
+        for (const Message& message : executing->messages) {
+            auto& into = leases.dropped(message.lease()) ? dropped : writes;
+            into.push_back(settle_write(WriteKind::hand_back, message.lease()));
+        }
     }
+    leases.forget(dropped);
     const int count = static_cast<int>(writes.size());
     committer.submit(
         std::move(writes),
@@ -53,6 +58,10 @@ void Suspects::finish() {
     while (!held_.empty()) execute_first({});
 }
 
+int Suspects::take_handed_back() {
+    return std::exchange(handed_back_, 0);
+}
+
 Suspects::Clock::time_point Suspects::next_look() const {
     if (held_.empty()) return Clock::now() + std::chrono::hours(1);
     auto next = policy_.next_window();
@@ -64,7 +73,9 @@ int Suspects::give_back_all() {
     Calls calls;
     for (Held& held : held_) calls.push_back(std::move(held.call));
     held_.clear();
-    return hand_back(committer_, leases_, calls);
+    const int count = hand_back(committer_, leases_, calls);
+    handed_back_ += count;
+    return count;
 }
 
 void Suspects::execute_first(const std::stop_token& stop) {
@@ -95,7 +106,7 @@ void Suspects::give_back_old(Clock::time_point now) {
     Calls calls;
     for (auto held = kept; held != held_.end(); ++held) calls.push_back(std::move(held->call));
     held_.erase(kept, held_.end());
-    hand_back(committer_, leases_, calls);
+    handed_back_ += hand_back(committer_, leases_, calls);
 }
 
 }  // namespace pawl::runtime

@@ -34,8 +34,10 @@ public:
     // Executes the next one if a window may begin, which takes up to two seconds, and hands back
     // those that have waited for too long.
     void attend(const std::stop_token& stop);
-    // Executes all of them now, whatever other work has to wait.
+    // Executes the first now, whatever other work has to wait, and hands the others back.
     void finish();
+    // How many messages were handed back since the last call.
+    [[nodiscard]] int take_handed_back();
     [[nodiscard]] Clock::time_point next_look() const;
     int give_back_all();
 
@@ -53,6 +55,7 @@ private:
     Committer& committer_;
     LeaseTable& leases_;
     std::vector<Held> held_;
+    int handed_back_ = 0;
     SuspectPolicy policy_;
 };
 

@@ -42,7 +42,7 @@ WorkerId WorkerRuntime::register_with_store() {
 void WorkerRuntime::register_again(WorkerId missing, std::string_view why) {
     const std::lock_guard only_one(registration_mutex_);
     if (id_.load() != missing) return;
-    const std::size_t dropped = leases_.lose_all();
+    const std::size_t dropped = leases_.drop_all();
     const WorkerStatus before = status();
     const bool ending = before == WorkerStatus::stopped || before == WorkerStatus::interrupted;
     if (ending || stopping_) return;

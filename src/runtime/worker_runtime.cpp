@@ -215,11 +215,18 @@ int WorkerRuntime::poll_once() {
         );
     transition(WorkerEvent::start_polling);
     if (scheduler_) scheduler_->look();
-    const int count = claimer_->claim_ready();
-    executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
-    claimer_->finish_suspects();
-    executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
-    committer_->flush(base::deadline_after(backend_->options().retry_timeout));
+    int count = 0;
+    for (bool all = false; !all;) {
+        count += claimer_->claim_ready();
+        while (!executor_->wait_until_idle(claimer_->next_look())) claimer_->attend_suspects();
+        claimer_->finish_suspects();
+        executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
+        committer_->flush(base::deadline_after(backend_->options().retry_timeout));
+        // A suspect that is executed alone sends the others back: they come with the next round.
+        const int handed_back = claimer_->take_handed_back();
+        count -= handed_back;
+        all = handed_back == 0;
+    }
     if (dispatcher_) dispatcher_->dispatch_once();
     if (pruner_) pruner_->look();
     transition(WorkerEvent::poll_done);
@@ -252,6 +259,7 @@ StopReport WorkerRuntime::stop(Duration deadline) {
         std::vector<Write> writes;
         const auto stuck = executor_->abandon();
         for (const auto& executing : stuck) {
+            if (executing->dropped) continue;
             for (const Message& message : executing->messages)
                 writes.push_back(settle_write(WriteKind::release, message.lease()));
         }

@@ -45,12 +45,19 @@ Connections::Borrowed Connections::take_writer(Database::Role role) {
     std::unique_lock lock(mutex_);
     if (!writer_free_.wait_until(lock, deadline, [&] { return !writer_taken_; }))
         throw busy_error({target_.path, target_.busy_timeout});
-    if (writer_ && writer_->replaced()) {
-        writer_.reset();
-        replaced_();
-    }
+    const bool replaced = writer_ && writer_->replaced();
+    if (replaced) writer_.reset();
     open_writer(role);
     writer_taken_ = true;
+    if (replaced) {
+        lock.unlock();  // it calls the user's log
+        try {
+            replaced_();
+        } catch (...) {
+            give_back(*writer_, Database::Role::writer);
+            throw;
+        }
+    }
     writer_->wait_for_locks_until(deadline);
     return {*this, *writer_, Database::Role::writer};
 }
@@ -70,25 +77,37 @@ Database& Connections::take_reader(Database::Deadline deadline) {
     };
     if (!reader_free_.wait_until(lock, deadline, possible))
         throw busy_error({target_.path, target_.busy_timeout});
-    while (!idle_readers_.empty()) {
+    bool replaced = false;
+    Database* idle = nullptr;
+    while (idle == nullptr && !idle_readers_.empty()) {
         Database& database = *idle_readers_.back();  // the last used has the warmest cache
-        const bool replaced = database.replaced();
+        const bool outdated = database.replaced();
         idle_readers_.pop_back();
-        if (!replaced) return database;
-        std::erase_if(readers_, [&](const auto& reader) { return reader.get() == &database; });
-        replaced_();
+        if (outdated) {
+            std::erase_if(readers_, [&](const auto& reader) { return reader.get() == &database; });
+            replaced = true;
+        } else {
+            idle = &database;
+        }
     }
-    ++opening_;
+    if (idle != nullptr && !replaced) return *idle;
+    if (idle == nullptr) ++opening_;
     lock.unlock();
     std::unique_ptr<Database> opened;
     try {
-        opened = open_extra();
+        if (replaced) replaced_();  // it calls the user's log
+        if (idle == nullptr) opened = open_extra();
     } catch (...) {
         lock.lock();
-        --opening_;
+        if (idle == nullptr) {
+            --opening_;
+        } else {
+            idle_readers_.push_back(idle);
+        }
         reader_free_.notify_one();
         throw;
     }
+    if (idle != nullptr) return *idle;
     lock.lock();
     --opening_;
     readers_.push_back(std::move(opened));

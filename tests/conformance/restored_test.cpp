@@ -68,5 +68,31 @@ TEST_P(RestoredTest, a_worker_that_finds_an_older_store_drops_its_leases_and_reg
     EXPECT_EQ(status(held), RunStatus::running) << "nothing was reported";
 }
 
+// In the older store somebody else may hold the same delivery of a message with the same number.
+TEST_P(RestoredTest, a_handler_of_a_dropped_message_reports_nothing) {
+    const Queue queue = make_queue();
+    std::latch begun(1);
+    auto made = worker("w")
+                    .heartbeat(20ms)
+                    .concurrency(1)
+                    .on_message(
+                        "work",
+                        [&](HandlerContext& context) {
+                            begun.count_down();
+                            (void)eventually([&] { return context.stop_token().stop_requested(); });
+                        }
+                    )
+                    .create(store());
+    const WorkerId before = made.id();
+    const MessageId held = queue.enqueue(Json{"1"});
+    made.start();
+    begun.wait();
+    database()->run("delete from " + place().table("workers"));
+    EXPECT_TRUE(eventually([&] { return made.id() != before; }));
+    made.stop();
+    EXPECT_EQ(queue.get(held)->state, MessageState::leased);
+    EXPECT_EQ(queue.stats().archived, 0);
+}
+
 }  // namespace
 }  // namespace pawl::test

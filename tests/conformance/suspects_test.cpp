@@ -132,6 +132,22 @@ TEST_P(SuspectsTest, an_idle_worker_executes_a_suspect_at_once) {
     EXPECT_EQ(alone, 1);
 }
 
+TEST_P(SuspectsTest, poll_once_executes_all_suspects) {
+    std::vector<RunId> suspects;
+    for (int i = 0; i < 3; ++i) suspects.push_back(trigger("job", Json{"true"}));
+    for (int i = 0; i < 2; ++i) {
+        // A claim has one suspect at most.
+        while (!claim(10).messages.empty()) {
+        }
+        advance(1min);
+    }
+    auto made = worker_with_both();
+    EXPECT_EQ(made.poll_once(), 3);
+    EXPECT_EQ(executed, 3);
+    EXPECT_EQ(alone, 3);
+    for (const RunId run : suspects) EXPECT_EQ(status(run), RunStatus::success);
+}
+
 TEST_P(SuspectsTest, a_suspect_that_is_claimed_beside_others_waits_for_them) {
     auto made = worker_with_both();
     made.start();

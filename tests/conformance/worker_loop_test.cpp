@@ -160,6 +160,28 @@ TEST_P(WorkerLoopTest, what_poll_once_releases_is_for_the_next_call) {
     for (const Message& message : queue.list(MessageState::ready)) EXPECT_EQ(message.strikes, 0);
 }
 
+// What arrives meanwhile and goes first must not hide what was ready at the call.
+TEST_P(WorkerLoopTest, poll_once_gets_past_what_arrives_with_a_higher_priority) {
+    const Queue queue = make_queue();
+    std::atomic<int> ready = 0;
+    auto made = worker("w")
+                    .on_message(
+                        "work",
+                        [&](const Message& message) {
+                            if (message.priority > 0) return;
+                            ++ready;
+                            queue.enqueue(Json{"1"}, {.priority = 9});
+                        }
+                    )
+                    .concurrency(1)
+                    .create(store());
+    enqueue_many(queue, 5);
+    EXPECT_GE(made.poll_once(), 5) << "one that came with a ready one is executed, too";
+    EXPECT_EQ(ready, 5);
+    EXPECT_EQ(queue.stats().leased, 0);
+    for (const Message& message : queue.list(MessageState::ready)) EXPECT_EQ(message.strikes, 0);
+}
+
 TEST_P(WorkerLoopTest, handlers_run_at_the_same_time) {
     const Queue queue = make_queue();
     enqueue_many(queue, 4);

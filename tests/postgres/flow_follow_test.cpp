@@ -126,6 +126,21 @@ TEST_P(FlowFollowTest, a_poll_of_some_steps_leaves_the_others_alone) {
     EXPECT_ANY_THROW(sql().run("select poll_for_step_tasks('flow', '{}', 30, 5)"));
 }
 
+// It may have begun after the claim, and still not see what that has not committed yet.
+TEST_P(FlowFollowTest, lanes_open_only_after_transactions_that_began_during_the_first_claim) {
+    auto first = another();
+    first->run("begin");
+    first->run("select poll_for_step_tasks('flow', array['a'], 30, 5)");
+    auto open = another();
+    open->run("begin");
+    open->run("select start_flow('flow', '1')");
+    first->run("commit");
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(complete("a"), 0U);
+    EXPECT_EQ(sql().value("select lanes from workflows"), "opening");
+    open->run("commit");
+    EXPECT_TRUE(eventually([&] { return complete("a") == 1; }));
+}
+
 // Tasks of transactions that did not see the first claim of steps get their lane after these ended.
 TEST_P(FlowFollowTest, tasks_of_older_transactions_come_into_their_lanes) {
     auto open = another();

@@ -6,9 +6,10 @@
 -- after the first claim that asks for steps:
 --
 --   off -> opening   workflows.lanes is set, and the messages that are there get their lane.
---   opening -> open  transactions that did not see the flag may still add messages without a lane. When all have
---                    ended that were under way just after it was committed (lanes_snapshot), these messages get
---                    their lane, too. Until then a claim of steps may miss them; claims of the whole flow do not.
+--   opening -> open  transactions that did not see the flag may still add messages without a lane. They have smaller
+--                    numbers than the first one that saw it committed (lanes_barrier). When all up to that one have
+--                    ended, these messages get their lane, too. Until then a claim of steps may miss them; claims of
+--                    the whole flow do not.
 --
 -- A transaction that reads by an old snapshot (repeatable read) cannot see the flag, whenever it writes: it always
 -- gives its messages a lane.
@@ -31,7 +32,7 @@ as $$
 declare
     stored record;
 begin
-    select w.lanes, w.lanes_snapshot into stored from {schema}.workflows w where w.workflow_id = flow;
+    select w.lanes, w.lanes_barrier into stored from {schema}.workflows w where w.workflow_id = flow;
     if stored.lanes = 'open' then
         return;
     elsif stored.lanes = 'off' then
@@ -39,12 +40,10 @@ begin
         if found then
             perform {schema}.fill_lanes(flow);
         end if;
-    elsif stored.lanes_snapshot is null then
-        update {schema}.workflows w set lanes_snapshot = pg_current_snapshot()
-        where w.workflow_id = flow and w.lanes_snapshot is null;
-    elsif not exists (
-        select from pg_snapshot_xip(stored.lanes_snapshot) x where not pg_visible_in_snapshot(x, pg_current_snapshot())
-    ) then
+    elsif stored.lanes_barrier is null then
+        update {schema}.workflows w set lanes_barrier = pg_current_xact_id()
+        where w.workflow_id = flow and w.lanes_barrier is null;
+    elsif pg_snapshot_xmin(pg_current_snapshot()) > stored.lanes_barrier then
         perform {schema}.fill_lanes(flow);
         update {schema}.workflows w set lanes = 'open'
         where w.workflow_id = flow and w.lanes = 'opening' and not exists (

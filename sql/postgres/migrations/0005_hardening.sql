@@ -21,7 +21,7 @@ from {schema}.workflows w where w.workflow_id = q.queue_id and w.is_flow and q.m
 -- first such claim on (see 19_flow_lanes.sql); for the others both indexes are empty and cost nothing.
 alter table {schema}.workflows
     add column lanes text not null default 'off' check (lanes in ('off', 'opening', 'open')),
-    add column lanes_snapshot pg_snapshot;
+    add column lanes_barrier xid8;
 alter table {schema}.messages add column lane integer;
 create index messages_lane_ready on {schema}.messages (queue_id, lane, (-priority), message_id)
     where state = 'ready' and lane is not null;
