@@ -3,6 +3,13 @@
 -- name: schema_exists(table_name)
 select to_regclass(@table_name::text) is not null
 
+-- name: can_read_table(schema_name, table_name)
+select exists (
+    select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = @schema_name::text and c.relname = @table_name::text
+      and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
+)
+
 -- name: schema_version()
 select version, functions from {schema}.schema_version order by version desc limit 1
 

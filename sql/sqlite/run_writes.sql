@@ -15,7 +15,9 @@ values
      @completed_at, @wake_at, @pause_message, @pause_condition, @input, @output, @error)
 on conflict (run_id, step_id) do update set
     position = excluded.position, status = excluded.status, attempt = excluded.attempt,
-    delivery = excluded.delivery, worker_id = excluded.worker_id, started_at = excluded.started_at,
+    delivery = excluded.delivery, worker_id = excluded.worker_id,
+    -- A sleep began when the run began to wait.
+    started_at = case when wake_at is null then excluded.started_at else started_at end,
     completed_at = excluded.completed_at, wake_at = excluded.wake_at,
     pause_message = excluded.pause_message, pause_condition = excluded.pause_condition,
     input = coalesce(excluded.input, input), output = excluded.output, error = excluded.error

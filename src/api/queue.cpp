@@ -116,16 +116,14 @@ Settlement failed(const std::string& error, Duration delay) {
     return {WriteKind::fail, delay, model::storable_text(error)};
 }
 
-// A plain dequeue has no way to end a run.
+// A plain dequeue has no way to end a run or a task.
 QueueId dequeuable(const QueueInfo& queue) {
-    if (queue.kind != QueueKind::workflow) return queue.id;
-    throw Error(
-        ErrorCode::workflow_queue,
-        fmt::format(
-            "queue '{}' carries the runs of a workflow: a worker with a handler takes them",
-            queue.name
-        )
-    );
+    if (queue.kind == QueueKind::plain) return queue.id;
+    const std::string_view what =
+        queue.kind == QueueKind::flow
+            ? "the tasks of a flow: take them with poll_for_tasks()"
+            : "the runs of a workflow: a worker with a handler takes them";
+    throw Error(ErrorCode::workflow_queue, fmt::format("queue '{}' carries {}", queue.name, what));
 }
 
 }  // namespace

@@ -64,7 +64,9 @@ ExitCode cancel(const Context& context, const RunArguments& arguments) {
 ExitCode wake(const Context& context, const RunArguments& arguments) {
     const Store store = context.connect();
     store.wake(arguments.id);
-    const auto text = fmt::format("run {} is waiting no more", arguments.id.value());
+    const auto text = fmt::format(
+        "run {} is handed out now; a sleep or a pause that it is in goes on", arguments.id.value()
+    );
     return answer_run(context, store, arguments.id, text);
 }
 

@@ -24,9 +24,11 @@ CompatState wanted_state(Connection& connection) {
 }
 
 std::optional<CompatState> recorded_state(Connection& connection, const std::string& schema) {
+    // A role that was given no access to these names has nothing to do with them.
     Params table;
-    table.text("pgflow.installed");
-    if (!connection.run(sql::schema_exists, table, Access::read).boolean(0, 0)) return std::nullopt;
+    table.text(compat_schema).text("installed");
+    if (!connection.run(sql::can_read_table, table, Access::read).boolean(0, 0))
+        return std::nullopt;
     Params params;
     params.text(schema);
     const Rows rows = connection.run(sql::compat_state, params, Access::read);

@@ -165,6 +165,9 @@ TEST_P(PauseTest, a_sleep_ends_by_the_databases_clock_and_no_earlier) {
     advance(1ms);
     EXPECT_EQ(made.poll_once(), 1);
     EXPECT_EQ(status(run), RunStatus::success);
+    const StepInfo slept = store().steps(run).front();
+    EXPECT_EQ(slept.started_at, start) << "the whole sleep, not its last moment";
+    EXPECT_EQ(slept.completed_at, start + 10s);
 }
 
 TEST_P(PauseTest, a_sleep_until_a_time) {

@@ -40,6 +40,15 @@ TEST_P(WorkflowQueueTest, runs_are_not_dequeued_by_hand) {
     EXPECT_EQ(claim_one().id(), run);
 }
 
+TEST_P(WorkflowQueueTest, tasks_are_not_dequeued_by_hand) {
+    diamond().create(store());
+    (void)start_flow();
+    const Error error = error_of([&] { (void)store().queue("flow").dequeue(); });
+    EXPECT_EQ(error.code(), ErrorCode::workflow_queue);
+    EXPECT_TRUE(contains(error.what(), "poll_for_tasks"));
+    EXPECT_EQ(store().poll_for_tasks("flow").size(), 1U);
+}
+
 TEST_P(WorkflowQueueTest, what_would_take_a_run_away_is_refused) {
     make_workflow();
     const Held held = trigger_and_claim();

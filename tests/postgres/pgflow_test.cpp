@@ -188,6 +188,20 @@ TEST_P(PgflowTest, shapes_are_compiled_verified_and_compared) {
     EXPECT_EQ(ensure(a), R"({"status": "mismatch", "differences": ["it has 2 steps, not 1"]})");
 }
 
+TEST_P(PgflowTest, a_role_without_access_to_these_names_uses_the_store_as_before) {
+    const std::string role = fmt::format("pgflow_guest_{}", getpid());
+    sql().run("create role " + role);
+    sql().run("select " + place().schema() + ".grant_access('" + role + "', 'operator')");
+    {
+        const Store guest =
+            connect(with_parameter(place().url(), "options=-crole%3D" + role), options());
+        EXPECT_TRUE(guest.verify().ok());
+        EXPECT_TRUE(guest.install().repaired.empty());
+    }
+    sql().run("drop owned by " + role);
+    sql().run("drop role " + role);
+}
+
 TEST_P(PgflowTest, verify_knows_the_schema_and_install_restores_it) {
     EXPECT_TRUE(store().verify().ok());
     sql().run("drop function pgflow.fail_task(uuid, text, integer, text)");

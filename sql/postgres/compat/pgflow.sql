@@ -119,7 +119,7 @@ select q.name as flow_slug, i.uuid as run_id, s.step_id::text as step_slug,
                      when 'CANCELLED' then case when s.started_at is null then 'created' else 'started' end
                      end as status,
        s.remaining_tasks, s.initial_tasks, s.remaining_deps, s.output::jsonb as output,
-       {schema}.error_message(s.error) as error_message, r.created_at, s.started_at,
+       nullif({schema}.error_message(s.error), '') as error_message, r.created_at, s.started_at,
        case when s.status = 'SUCCESS' then s.completed_at end as completed_at,
        case when s.status = 'ERROR' then s.completed_at end as failed_at, s.skip_reason,
        case when s.status = 'SKIPPED' then s.completed_at end as skipped_at

@@ -89,8 +89,24 @@ end
 $$;
 comment on function {schema}.refuse_workflow_queue is 'Internal: an error where the queue is a workflow''s.';
 
--- Refuses the queues of code-first workflows: a plain dequeue has no way to end a run.
+-- Refuses the queues of workflows: a plain dequeue has no way to end a run or a task.
 create or replace function {schema}.dequeuable(queue_name text) returns bigint
+language plpgsql stable
+as $$
+declare
+    id bigint := {schema}.queue_id(queue_name);
+begin
+    if exists (select from {schema}.workflows w where w.workflow_id = id and w.is_flow) then
+        raise exception 'queue ''%'' carries the tasks of a flow: take them with poll_for_tasks()', queue_name
+            using errcode = 'PW009';
+    end if;
+    return {schema}.readable(queue_name);
+end
+$$;
+comment on function {schema}.dequeuable is 'Internal: the id of a queue that carries plain messages.';
+
+-- The same, but for flows: read_with_poll() hands out their tasks.
+create or replace function {schema}.readable(queue_name text) returns bigint
 language plpgsql stable
 as $$
 declare
@@ -103,7 +119,7 @@ begin
     return id;
 end
 $$;
-comment on function {schema}.dequeuable is 'Internal: the id of a queue that does not carry the runs of a workflow.';
+comment on function {schema}.readable is 'Internal: the id of a queue that does not carry the runs of a workflow.';
 
 -- Only options that are given are changed; an empty dead_letter_queue goes back to the archive.
 create or replace function {schema}.create_queue(

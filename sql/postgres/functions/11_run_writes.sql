@@ -142,7 +142,9 @@ begin
         update {schema}.steps s
         set position = n.position, status = n.status, attempt = n.attempt, delivery = n.delivery,
             worker_id = n.worker_id,
-            started_at = now_at - coalesce(n.elapsed_us, 0) * interval '1 microsecond',
+            -- A sleep began when the run began to wait.
+            started_at = case when s.wake_at is not null then s.started_at
+                              else now_at - coalesce(n.elapsed_us, 0) * interval '1 microsecond' end,
             completed_at = case when n.status <> 'RUNNING' then now_at end, wake_at = n.wake_at,
             pause_message = null, pause_condition = null, input = coalesce(n.input, s.input),
             output = n.output, error = n.error
@@ -339,7 +341,8 @@ begin
     order by n.run_id, n.step_id, n.place
     on conflict (run_id, step_id) do update
     set position = excluded.position, status = excluded.status, attempt = excluded.attempt,
-        delivery = excluded.delivery, worker_id = excluded.worker_id, started_at = excluded.started_at,
+        delivery = excluded.delivery, worker_id = excluded.worker_id,
+        started_at = case when s.wake_at is null then excluded.started_at else s.started_at end,
         completed_at = excluded.completed_at, wake_at = excluded.wake_at,
         pause_message = excluded.pause_message, pause_condition = excluded.pause_condition,
         input = coalesce(excluded.input, s.input), output = excluded.output, error = excluded.error

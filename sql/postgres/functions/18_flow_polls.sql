@@ -91,7 +91,7 @@ create or replace function {schema}.read_with_poll(
 language plpgsql
 as $$
 declare
-    id      bigint := {schema}.dequeuable(queue_name);
+    id      bigint := {schema}.readable(queue_name);
     is_flow boolean := exists (select from {schema}.workflows w where w.workflow_id = id and w.is_flow);
     until   timestamptz;
     c       record;
