@@ -12,7 +12,8 @@ LAYERS = {
     "seam": {"base", "model"},
     "store": {"base", "model", "seam"},  # what stores share
     "postgres": {"base", "model", "seam", "store"},
-    "sqlite": {"base", "model", "seam", "store"},
+    "rowstore": {"base", "model", "seam", "store"},  # a store over statements in SQLite's dialect
+    "sqlite": {"base", "model", "seam", "store", "rowstore"},
     "engine": {"base", "model", "seam"},  # what drives a store, for the runtime and the API
     "runtime": {"base", "model", "seam", "engine"},
     "api": {"base", "model", "seam", "engine", "runtime", "metrics"},

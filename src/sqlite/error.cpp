@@ -87,10 +87,4 @@ Error make_error(
     return {ErrorCode::database_error, fmt::format("'{}', {}: {}", context.file, statement, words)};
 }
 
-bool concerns_one_statement(const Error& error) {
-    return error.code() == ErrorCode::database_error ||
-           error.code() == ErrorCode::invalid_argument ||
-           error.code() == ErrorCode::workflow_not_found;
-}
-
 }  // namespace pawl::sqlite

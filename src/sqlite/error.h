@@ -22,8 +22,4 @@ struct ErrorContext {
 [[nodiscard]] Error not_installed_error(const std::string& file);
 [[nodiscard]] Error no_file_error(const std::string& file);
 
-// The statement was refused for what it holds, or calls a workflow that is not there; everything
-// else (locks, the disk, the file) is trouble that no other statement would escape.
-[[nodiscard]] bool concerns_one_statement(const Error& error);
-
 }  // namespace pawl::sqlite

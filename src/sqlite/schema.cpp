@@ -1,6 +1,5 @@
 #include "sqlite/schema.h"
 
-#include <chrono>
 #include <fmt/format.h>
 
 #include "generated/sqlite_migrations.h"
@@ -62,15 +61,6 @@ const store::Catalogue& expected_catalogue() {
 
 int newest_version() {
     return sql::migrations.back().version;
-}
-
-int installed_version(Session& session) {
-    {
-        Rows exists = session.query(sql::schema_exists);
-        if (!exists.next() || !exists.flag(0)) return 0;
-    }
-    Rows rows = session.query(sql::schema_version);
-    return rows.next() ? rows.number(0) : 0;
 }
 
 void require_schema(Session& session) {
@@ -153,17 +143,6 @@ SchemaReport inspect_schema(Session& session) {
     if (table_exists(session, "pawl_clock") && fixed_time(session))
         report.problems.emplace_back("the clock is replaced by a test clock");
     return report;
-}
-
-std::optional<Timestamp> fixed_time(Session& session) {
-    Rows rows = session.query(sql::fixed_clock);
-    if (!rows.next()) return std::nullopt;
-    return rows.time(0);
-}
-
-Timestamp current_time(Session& session) {
-    if (const auto fixed = fixed_time(session)) return *fixed;
-    return std::chrono::time_point_cast<Timestamp::duration>(std::chrono::system_clock::now());
 }
 
 }  // namespace pawl::sqlite

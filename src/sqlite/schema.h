@@ -5,16 +5,19 @@
 #include <pawl/store.h>
 #include <vector>
 
+#include "rowstore/store_clock.h"
 #include "sqlite/session.h"
 #include "store/schema_compare.h"
 
 namespace pawl::sqlite {
 
+using rowstore::current_time;
+using rowstore::fixed_time;
+using rowstore::installed_version;
+
 // Throws not_installed, schema_too_old, schema_too_new where the schema is not the one of this
 // build.
 void require_schema(Session& session);
-// 0: not installed. Throws only when the file cannot be read.
-[[nodiscard]] int installed_version(Session& session);
 [[nodiscard]] int newest_version();
 
 // Inside a write transaction. Throws schema_too_new.
@@ -25,9 +28,5 @@ void apply_migrations(Session& session);
 void repair_schema(Session& session, InstallReport& report);
 // Inside a transaction.
 [[nodiscard]] SchemaReport inspect_schema(Session& session);
-
-[[nodiscard]] std::optional<Timestamp> fixed_time(Session& session);
-// The store's clock: the host's, or where a test has stopped it.
-[[nodiscard]] Timestamp current_time(Session& session);
 
 }  // namespace pawl::sqlite

@@ -1,5 +1,9 @@
 #include "sqlite/sqlite_store.h"
 
+#include "sqlite/schema.h"
+#include "sqlite/transaction.h"
+#include "sqlite/user_session.h"
+
 namespace pawl::sqlite {
 
 std::shared_ptr<seam::Backend> open_sqlite(const SqliteTarget& target, ConnectOptions options) {
@@ -7,28 +11,55 @@ std::shared_ptr<seam::Backend> open_sqlite(const SqliteTarget& target, ConnectOp
 }
 
 SqliteStore::SqliteStore(const SqliteTarget& target, ConnectOptions options)
-    : Backend(options, base::Log(options.log)),
+    : RowStore(options, base::Log(options.log)),
       target_(target),
       tenants_of_(tenants_base(target)),
       connections_(target, [this] { forget_file(); }) {}
 
+void SqliteStore::run_read(Work work) {
+    const auto connection = connections_.reader();
+    const ReadTransaction transaction(connection.session());
+    work(connection.session());
+}
+
+void SqliteStore::run_write(Work work) {
+    const auto connection = connections_.writer();
+    WriteTransaction transaction(connection.session());
+    work(connection.session());
+    transaction.commit();
+}
+
+// The user commits later: the watch on the file notices that, nobody is woken here.
+void SqliteStore::run_in(const Transaction& transaction, std::string_view call, Work work) {
+    UserSession session(transaction, call);
+    Savepoint savepoint(session);
+    work(session);
+    savepoint.release();
+}
+
+void SqliteStore::require_schema(rowstore::Session& session) {
+    sqlite::require_schema(static_cast<Session&>(session));
+}
+
+// Only the connection that writes can tell what others commit from what it commits itself.
+std::int64_t SqliteStore::version_of_others() {
+    return data_version(connections_.writer().session());
+}
+
 // What is known of the file that was replaced says nothing about the new one.
 void SqliteStore::forget_file() {
     log().warning("'" + target_.path + "' was replaced by another file: opened again");
-    schema_checked_ = false;
-    flow_plans_stale_ = true;
-    hub_.notify_all();
-    signals_.notify_all();
+    forget_database();
 }
 
 base::WakeHub& SqliteStore::wake_hub() {
     start_watch();
-    return hub_;
+    return hub();
 }
 
 base::RunSignals& SqliteStore::run_signals() {
     start_watch();
-    return signals_;
+    return signals();
 }
 
 // Whoever ends the run writes to the file, and the watch notices every commit.
@@ -40,21 +71,11 @@ std::optional<seam::RunEnd> SqliteStore::announce_waiter(RunId run) {
 void SqliteStore::start_watch() {
     std::call_once(watching_, [this] {
         if (connections_.in_memory()) return;  // nobody else can write there
-        const auto changed = [this] {
-            hub_.notify_all();
-            signals_.notify_all();
-        };
+        const auto changed = [this] { wake_all(); };
         const auto is_writing = [this] { return connections_.is_writing(); };
         const auto open = [this] { return connections_.open_extra(); };
         watch_ = std::make_unique<FileWatch>(open, changed, is_writing, log());
     });
-}
-
-void SqliteStore::wake(const PendingWakeups& wakeups) {
-    for (const QueueId queue : wakeups.queues) hub_.notify(queue);
-    for (const RunId run : wakeups.cancelled) signals_.notify_cancelled(run);
-    if (!signals_.watched()) return;  // a worker that ends a run knows
-    for (const RunId run : wakeups.ended) signals_.notify(run);
 }
 
 }  // namespace pawl::sqlite

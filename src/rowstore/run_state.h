@@ -1,0 +1,47 @@
+// What has to be known of a run before somebody does something to it.
+#pragma once
+
+#include <pawl/run.h>
+#include <pawl/workflow.h>
+#include <string>
+#include <string_view>
+
+#include "rowstore/session.h"
+
+namespace pawl::rowstore {
+
+struct RunState {
+    RunId id;
+    RunStatus status = RunStatus::queued;
+    bool deleted = false;
+    QueueId workflow;
+    std::string workflow_name;
+    AuditLevel audit = AuditLevel::exceptions;
+    int priority = 0;
+    int delivery = 0;
+    bool is_flow = false;
+};
+
+[[nodiscard]] std::optional<RunState> find_run_state(Session& session, RunId run);
+// Throws run_not_found, run_deleted.
+[[nodiscard]] RunState require_run(Session& session, RunId run);
+// Throws run_finished too.
+[[nodiscard]] RunState require_live_run(Session& session, RunId run);
+
+// Nothing where the workflow keeps no events. `data` is JSON text.
+void add_event(
+    Session& session,
+    const RunState& run,
+    std::string_view kind,
+    std::string_view data,
+    Timestamp now
+);
+
+// Of a run that was made just now, where its workflow keeps all events.
+void add_triggered(Session& session, RunId run, AuditLevel audit, Timestamp now);
+
+[[nodiscard]] AuditLevel to_audit_level(std::string_view name);
+[[nodiscard]] RunStatus to_run_status(std::string_view name);
+[[nodiscard]] StepStatus to_step_status(std::string_view name);
+
+}  // namespace pawl::rowstore

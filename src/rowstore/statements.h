@@ -1,0 +1,10 @@
+// The statements of sql/sqlite, in the dialect that every store of this kind understands.
+#pragma once
+
+#include "generated/sqlite_sql.h"
+
+namespace pawl::rowstore {
+
+namespace sql = sqlite::sql;
+
+}  // namespace pawl::rowstore
