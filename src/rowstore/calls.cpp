@@ -32,7 +32,7 @@ std::optional<Caller> take_caller(Session& session, RunId run) {
         caller.step = rows.text(1);
         if (!rows.null(2)) caller.task = rows.number(2);
     }
-    session.execute(sql::delete_call, run);
+    session.post(sql::delete_call, run);
     return caller;
 }
 
@@ -74,8 +74,8 @@ void end_step(WriteScope& scope, const Caller& caller, const CallResult& result)
     );
     const auto run = find_run_state(session, caller.run);
     if (ended == 0 || !run || is_finished(run->status)) return;
-    session.execute(sql::wake_message, caller.run, scope.now);
-    session.execute(sql::resume_run, caller.run, scope.now);
+    session.post(sql::wake_message, caller.run, scope.now);
+    session.post(sql::resume_run, caller.run, scope.now);
     if (error) {
         add_event(session, *run, "step_failed", *error, scope.now);
     } else if (run->audit == AuditLevel::all) {
@@ -99,7 +99,7 @@ void tell_caller(WriteScope& scope, RunId run) {
 // Each forgotten before it is cancelled: nobody wants to hear of its end.
 void cancel_runs(WriteScope& scope, const std::vector<RunId>& runs, const std::string& reason) {
     for (const RunId run : runs) {
-        scope.session.execute(sql::delete_call, run);
+        scope.session.post(sql::delete_call, run);
         const auto state = find_run_state(scope.session, run);
         if (state && !is_finished(state->status)) RunSettler(scope).cancel(*state, reason);
     }
@@ -136,7 +136,7 @@ void cancel_all_called(WriteScope& scope, RunId caller) {
 void call(WriteScope& scope, const NewRun& run, const Caller& caller) {
     if (!runs_called(scope.session, caller.run, Called{caller.step, caller.task}).empty()) return;
     const auto made = insert_runs(scope, std::span(&run, 1)).front();
-    scope.session.execute(
+    scope.session.post(
         sql::insert_call, made.run, caller.run, std::string_view(caller.step), caller.task
     );
     scope.has_calls = true;

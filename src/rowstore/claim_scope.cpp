@@ -105,7 +105,7 @@ ClaimScope find_claim_scope(
 
 void open_lanes(Session& session, const std::vector<QueueId>& flows) {
     for (const QueueId flow : flows) {
-        if (session.execute(sql::open_lanes, flow) > 0) session.execute(sql::fill_lanes, flow);
+        if (session.execute(sql::open_lanes, flow) > 0) session.post(sql::fill_lanes, flow);
     }
 }
 

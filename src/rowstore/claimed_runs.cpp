@@ -23,9 +23,9 @@ std::optional<seam::ClaimedRun> ClaimedRuns::start(Message& message, AuditLevel 
         message.payload.text = rows.text(4);
     }
     if (!running)
-        session_.execute(paused ? sql::continue_paused_run : sql::start_run, id, worker_, now_);
+        session_.post(paused ? sql::continue_paused_run : sql::start_run, id, worker_, now_);
     if (audit == AuditLevel::all) {
-        session_.execute(
+        session_.post(
             sql::add_event,
             id,
             std::string_view("started"),

@@ -19,10 +19,10 @@ std::optional<seam::ClaimedTask> ClaimedTasks::start(const TaskKey& key, Message
         if (!rows.null(2)) max_attempts = rows.number(2);
         message.payload.text = rows.text(3);
     }
-    session.execute(
+    session.post(
         sql::start_task, key.run, key.step, key.task, message.delivery, worker_, scope_.now
     );
-    if (starts_run) session.execute(sql::start_run, key.run, worker_, scope_.now);
+    if (starts_run) session.post(sql::start_run, key.run, worker_, scope_.now);
 
     const FlowPlan& plan = scope_.flows.get(session, key.workflow);
     claimed.task = {key.run, plan.slug(key.step), key.task};
@@ -30,7 +30,7 @@ std::optional<seam::ClaimedTask> ClaimedTasks::start(const TaskKey& key, Message
         const std::string data = model::event_data(
             {.step = claimed.task.step, .task_index = key.task, .attempt = claimed.attempts}
         );
-        session.execute(
+        session.post(
             sql::add_event,
             key.run,
             std::string_view("task_started"),

@@ -237,7 +237,7 @@ std::vector<Claimer::Candidate> Claimer::merge_due(const Level& level) {
 }
 
 void Claimer::take(const Candidate& candidate) {
-    session_.execute(
+    session_.post(
         sql::claim_message,
         candidate.id,
         candidate.progressed,
@@ -260,11 +260,11 @@ void Claimer::take(const Candidate& candidate) {
     }
     const TaskKey& task = tasks_.back();
     if (audited) add_lost_lease(task.run, *candidate.lost, task_data(task));
-    if (candidate.lost->worker) session_.execute(sql::unstart_task, task.run, task.step, task.task);
+    if (candidate.lost->worker) session_.post(sql::unstart_task, task.run, task.step, task.task);
 }
 
 void Claimer::add_lost_lease(RunId run, const LostLease& lost, std::string_view data) {
-    session_.execute(
+    session_.post(
         sql::add_event, run, std::string_view("lease_lost"), data, lost.worker, lost.delivery, now_
     );
 }

@@ -82,7 +82,7 @@ void FlowEngine::start_steps(const std::vector<int>& cascading, const std::vecto
 }
 
 void FlowEngine::succeed_step(int step, std::string_view output) {
-    session_.execute(
+    session_.post(
         sql::succeed_flow_step, run_.id, std::string_view(plan_.slug(step)), output, now_
     );
     --run_.remaining_steps;
@@ -91,7 +91,7 @@ void FlowEngine::succeed_step(int step, std::string_view output) {
 }
 
 void FlowEngine::reject_output(int step, std::string_view output, const model::RunError& error) {
-    session_.execute(sql::keep_step_output, run_.id, std::string_view(plan_.slug(step)), output);
+    session_.post(sql::keep_step_output, run_.id, std::string_view(plan_.slug(step)), output);
     fail_step(step, error);
 }
 
@@ -102,10 +102,8 @@ void FlowEngine::exhaust_step(int step, const model::RunError& error) {
         return;
     }
     cancel_called(scope_, run_.id, {plan_.slug(step), std::nullopt});
-    session_.execute(sql::delete_open_messages, run_.id, step, step);
-    session_.execute(
-        sql::close_open_tasks, run_.id, step, step, to_string(TaskStatus::skipped), now_
-    );
+    session_.post(sql::delete_open_messages, run_.id, step, step);
+    session_.post(sql::close_open_tasks, run_.id, step, step, to_string(TaskStatus::skipped), now_);
     const Json json = model::to_json(error);
     skip_step(step, "handler_failed", json.text);
     if (then == WhenExhausted::skip_cascade) {
@@ -126,7 +124,7 @@ void FlowEngine::work() {
     if (run_.remaining_steps == 0) {
         succeed();
     } else if (run_.remaining_steps != written_remaining_) {
-        session_.execute(sql::set_remaining_steps, run_.id, run_.remaining_steps, now_);
+        session_.post(sql::set_remaining_steps, run_.id, run_.remaining_steps, now_);
         written_remaining_ = run_.remaining_steps;
     }
 }
@@ -230,13 +228,13 @@ void FlowEngine::start_map(int step) {
         return;
     }
     if (elements->empty()) {
-        session_.execute(sql::succeed_empty_map, run_.id, std::string_view(slug), now_);
+        session_.post(sql::succeed_empty_map, run_.id, std::string_view(slug), now_);
         --run_.remaining_steps;
         release_dependents(step);
         return;
     }
     const auto count = static_cast<int>(elements->size());
-    session_.execute(sql::start_flow_step, run_.id, std::string_view(slug), count, now_);
+    session_.post(sql::start_flow_step, run_.id, std::string_view(slug), count, now_);
     for (int task = 0; task < count; ++task)
         make_task(step, task, (*elements)[static_cast<std::size_t>(task)]);
 }
@@ -247,7 +245,7 @@ void FlowEngine::make_task(int step, int task, std::optional<std::string_view> i
     std::optional<int> lane;
     if (plan_.lanes) lane = step;
     if (const auto timeout = plan_.timeout(step)) lease_ms = (*timeout + model::task_grace).count();
-    session_.execute(
+    const std::int64_t message = session_.insert(
         sql::insert_task_message,
         run_.workflow,
         run_.priority,
@@ -260,7 +258,7 @@ void FlowEngine::make_task(int step, int task, std::optional<std::string_view> i
         lease_ms,
         lane
     );
-    session_.execute(sql::insert_task, run_.id, step, task, session_.last_id(), now_, input);
+    session_.post(sql::insert_task, run_.id, step, task, message, now_, input);
     scope_.wakeups.add(run_.workflow);
 }
 
@@ -279,7 +277,7 @@ void FlowEngine::release_dependents(int step) {
             remaining = rows.number(1);
         }
         if (remaining > 1) {
-            session_.execute(sql::set_remaining_deps, run_.id, slug, remaining - 1);
+            session_.post(sql::set_remaining_deps, run_.id, slug, remaining - 1);
         } else {
             ready_.push_back(dependent);
         }
@@ -289,7 +287,7 @@ void FlowEngine::release_dependents(int step) {
 void FlowEngine::skip_step(
     int step, std::string_view reason, std::optional<std::string_view> error
 ) {
-    session_.execute(
+    session_.post(
         sql::skip_flow_step, run_.id, std::string_view(plan_.slug(step)), reason, error, now_
     );
     --run_.remaining_steps;
@@ -312,7 +310,7 @@ void FlowEngine::skip_dependents(int step) {
 
 void FlowEngine::fail_step(int step, const model::RunError& error) {
     const Json json = model::to_json(error);
-    session_.execute(
+    session_.post(
         sql::fail_flow_step,
         run_.id,
         std::string_view(plan_.slug(step)),
@@ -339,7 +337,7 @@ void FlowEngine::succeed() {
             append_member(output, plan_.slug(step), rows.text(3));
     }
     output += '}';
-    session_.execute(sql::succeed_flow_run, run_.id, std::string_view(output), now_);
+    session_.post(sql::succeed_flow_run, run_.id, std::string_view(output), now_);
     run_.status = RunStatus::success;
     if (plan_.audit == AuditLevel::all) add_event("run_succeeded", "{}");
     scope_.wakeups.ended.push_back(run_.id);
@@ -362,12 +360,12 @@ void FlowEngine::cancel(const std::string& reason) {
 }
 
 void FlowEngine::close(RunStatus status, std::string_view error, std::string_view alert) {
-    session_.execute(sql::delete_open_messages, run_.id, 0, last_step);
-    session_.execute(
+    session_.post(sql::delete_open_messages, run_.id, 0, last_step);
+    session_.post(
         sql::close_open_tasks, run_.id, 0, last_step, to_string(TaskStatus::cancelled), now_
     );
-    session_.execute(sql::cancel_open_steps, run_.id, now_);
-    session_.execute(
+    session_.post(sql::cancel_open_steps, run_.id, now_);
+    session_.post(
         sql::break_flow_run, run_.id, to_string(status), error, run_.remaining_steps, now_
     );
     run_.status = status;
@@ -378,7 +376,7 @@ void FlowEngine::close(RunStatus status, std::string_view error, std::string_vie
 
 void FlowEngine::add_event(std::string_view kind, std::string_view data) {
     if (plan_.audit == AuditLevel::off) return;
-    session_.execute(sql::add_event, run_.id, kind, data, run_.worker, 0, now_);
+    session_.post(sql::add_event, run_.id, kind, data, run_.worker, 0, now_);
 }
 
 std::string FlowEngine::run_input() {

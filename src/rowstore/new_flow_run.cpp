@@ -11,7 +11,7 @@ namespace pawl::rowstore {
 namespace {
 
 RunId take_id(Session& session) {
-    if (session.execute(sql::take_message_id) == 0) session.execute(sql::take_first_message_id);
+    if (session.execute(sql::take_message_id) == 0) session.post(sql::take_first_message_id);
     Rows rows = session.query(sql::taken_message_id);
     return rows.next() ? rows.id<RunId>(0) : RunId();
 }
@@ -61,13 +61,13 @@ std::vector<int> copy_steps(Session& session, const Copy& copy) {
     for (int step = 0; step < static_cast<int>(copy.taken.size()); ++step) {
         const std::string_view slug = copy.plan.slug(step);
         if (is_taken(step)) {
-            session.execute(sql::copy_flow_step, copy.run, copy.origin, slug);
-            session.execute(sql::copy_tasks, copy.run, copy.origin, step);
+            session.post(sql::copy_flow_step, copy.run, copy.origin, slug);
+            session.post(sql::copy_tasks, copy.run, copy.origin, step);
             continue;
         }
         const auto waits_for =
             std::ranges::count_if(copy.plan.deps_of(step), [&](int dep) { return !is_taken(dep); });
-        session.execute(sql::insert_pending_step, copy.run, slug, step, waits_for);
+        session.post(sql::insert_pending_step, copy.run, slug, step, waits_for);
         if (waits_for == 0) ready.push_back(step);
     }
     return ready;
@@ -91,7 +91,7 @@ RunId insert_flow_run(
     run.priority = options.priority;
     run.max_attempts = options.max_attempts;
     run.remaining_steps = static_cast<int>(plan.shape.steps.size());
-    session.execute(
+    session.post(
         sql::insert_flow_run,
         run.id,
         workflow,
@@ -104,7 +104,7 @@ RunId insert_flow_run(
         input
     );
     add_triggered(session, run.id, plan.audit, scope.now);
-    session.execute(sql::insert_run_steps, run.id, workflow, scope.now);
+    session.post(sql::insert_run_steps, run.id, workflow, scope.now);
     FlowEngine(scope, run).start(options.at.value_or(scope.now + options.delay));
     return run.id;
 }
@@ -118,11 +118,11 @@ RunId copy_flow_run(
     std::optional<std::string_view> forked_at;
     if (fork) forked_at = fork->step;
     const RunId run = take_id(session);
-    session.execute(
+    session.post(
         sql::copy_flow_run, run, origin.run, forked_at, std::ranges::count(taken, false), scope.now
     );
     add_triggered(session, run, origin.audit, scope.now);
-    session.execute(sql::copy_tags, run, origin.run);
+    session.post(sql::copy_tags, run, origin.run);
     const auto ready = copy_steps(session, {run, origin.run, plan, taken});
     FlowEngine(scope, *find_flow_run(session, run)).start_steps(cascading, ready);
     return run;

@@ -24,7 +24,7 @@ RunId insert_run_message(
     Session& session, QueueId workflow, int priority, Timestamp at, Timestamp now
 ) {
     const std::string_view state = at > now ? "waiting" : "ready";
-    session.execute(
+    return RunId(session.insert(
         sql::insert_message,
         workflow,
         priority,
@@ -32,8 +32,7 @@ RunId insert_run_message(
         std::max(at, now),
         now,
         std::string_view("null")
-    );
-    return RunId(session.last_id());
+    ));
 }
 
 RunId insert_code_first_run(
@@ -45,7 +44,7 @@ RunId insert_code_first_run(
     Session& session = scope.session;
     const Timestamp at = options.at.value_or(scope.now + options.delay);
     const RunId run = insert_run_message(session, workflow.id, options.priority, at, scope.now);
-    session.execute(
+    session.post(
         sql::insert_run,
         run,
         workflow.id,
@@ -73,7 +72,7 @@ Triggered insert_run(
                           ? insert_flow_run(scope, workflow.id, input, options, bad_input)
                           : insert_code_first_run(scope, workflow, input, options);
     for (const std::string& tag : options.tags)
-        scope.session.execute(sql::insert_tag, std::string_view(tag), run);
+        scope.session.post(sql::insert_tag, std::string_view(tag), run);
     return {run, true};
 }
 
@@ -128,10 +127,10 @@ RunId copy_run(WriteScope& scope, const CopiedRun& origin, const std::optional<F
         forked_at = fork->step;
         before_position = fork->position;
     }
-    session.execute(sql::copy_run, run, origin.run, forked_at, scope.now);
+    session.post(sql::copy_run, run, origin.run, forked_at, scope.now);
     add_triggered(session, run, origin.audit, scope.now);
-    session.execute(sql::copy_tags, run, origin.run);
-    session.execute(sql::copy_steps, run, origin.run, before_position);
+    session.post(sql::copy_tags, run, origin.run);
+    session.post(sql::copy_steps, run, origin.run, before_position);
     return run;
 }
 

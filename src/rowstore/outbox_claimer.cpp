@@ -58,7 +58,7 @@ void OutboxClaimer::pick(const std::vector<Due>& seen, std::size_t limit, int pe
             known = blocked_until.emplace(due.aggregate, until).first;
             if (until <= now_) pick_line(due.aggregate, per_aggregate);
         }
-        if (known->second > now_) session_.execute(sql::postpone_outbox, due.id, known->second);
+        if (known->second > now_) session_.post(sql::postpone_outbox, due.id, known->second);
     }
 }
 
@@ -68,7 +68,7 @@ void OutboxClaimer::pick_line(const std::string& aggregate, int per_aggregate) {
 }
 
 seam::OutboxDelivery OutboxClaimer::take(std::int64_t id, Duration lease) {
-    session_.execute(sql::lease_outbox, id, now_ + lease);
+    session_.post(sql::lease_outbox, id, now_ + lease);
     seam::OutboxDelivery taken;
     Rows rows = session_.query(sql::leased_outbox, id);
     if (rows.next()) {

@@ -6,7 +6,7 @@
 namespace pawl::rowstore {
 
 void insert_outbox(Session& session, const seam::OutboxRecord& record, Timestamp now) {
-    session.execute(
+    session.post(
         sql::insert_outbox,
         std::string_view(record.event_id),
         std::string_view(record.event.type),

@@ -112,12 +112,12 @@ std::int64_t Pruner::take_run(RunId run) {
     const bool soft_deleted = batch_.kind == RetentionKind::deleted;
     if (!session_.query(sql::run_is_prunable, run, soft_deleted).next()) return 0;
     if (batch_.dry_run) return 1;
-    session_.execute(sql::delete_run_steps, run);
-    session_.execute(sql::delete_run_tasks, run);
-    session_.execute(sql::delete_run_tags, run);
-    session_.execute(sql::delete_run_signals, run);
-    session_.execute(sql::delete_run_events, run);
-    session_.execute(sql::delete_run_calls, run);
+    session_.post(sql::delete_run_steps, run);
+    session_.post(sql::delete_run_tasks, run);
+    session_.post(sql::delete_run_tags, run);
+    session_.post(sql::delete_run_signals, run);
+    session_.post(sql::delete_run_events, run);
+    session_.post(sql::delete_run_calls, run);
     return session_.execute(sql::delete_run_row, run);
 }
 
@@ -152,7 +152,7 @@ void Pruner::remember(const Policy& policy, const PrunedBatch& pruned) {
     // Others of that very moment may be to come.
     const Timestamp done =
         through ? policy.until.at : pruned.last.at - std::chrono::microseconds(1);
-    session_.execute(sql::set_done, policy.id, std::min<Timestamp>(done, now_ - looked_at_again));
+    session_.post(sql::set_done, policy.id, std::min<Timestamp>(done, now_ - looked_at_again));
 }
 
 PrunedBatch Pruner::prune() {

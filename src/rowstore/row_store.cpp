@@ -38,11 +38,11 @@ void RowStore::wake(const PendingWakeups& wakeups) {
 
 std::int64_t RowStore::restored() {
     return write([](Session& session, Timestamp) {
-        session.execute(sql::create_sequences);
-        session.execute(sql::move_ids_ahead);
-        session.execute(sql::fence_tasks);
-        session.execute(sql::fence_outbox);
-        session.execute(sql::fence_schedules);
+        session.post(sql::create_sequences);
+        session.post(sql::move_ids_ahead);
+        session.post(sql::fence_tasks);
+        session.post(sql::fence_outbox);
+        session.post(sql::fence_schedules);
         return session.execute(sql::fence_messages);
     });
 }
@@ -53,8 +53,8 @@ Timestamp RowStore::now() {
 
 void RowStore::set_test_clock(std::optional<Timestamp> now) {
     write([&](Session& session, Timestamp) {
-        session.execute(sql::clear_clock);
-        if (now) session.execute(sql::fix_clock, *now);
+        session.post(sql::clear_clock);
+        if (now) session.post(sql::fix_clock, *now);
     });
     hub_.notify_all();
 }

@@ -54,7 +54,7 @@ Rejection RunSettler::reject(
     const Write pause = pause_again(lease, step, message);
     const bool publishes = publisher_.is_new_pause(pause);
     const Timestamp until = std::max(limit_pause(run, now_ + check_after), now_);
-    session_.execute(
+    session_.post(
         sql::pause_step_again,
         run,
         std::string_view(step),
@@ -62,10 +62,8 @@ Rejection RunSettler::reject(
         worker,
         std::string_view(message)
     );
-    session_.execute(
-        sql::suspend_message, run, std::string_view("waiting"), until, 0, std::nullopt
-    );
-    session_.execute(
+    session_.post(sql::suspend_message, run, std::string_view("waiting"), until, 0, std::nullopt);
+    session_.post(
         sql::suspend_run, run, to_string(RunStatus::paused), std::optional(now_), worker, now_
     );
     const auto state = find_run_state(session_, run);

@@ -48,7 +48,7 @@ Held RunSettler::suspend(const Write& write) {
         write.call ? record_call(write, holder->worker) : record_wait(write, holder->worker);
     const RunStatus status = until ? write.status : RunStatus::running;
     const std::string_view state = until && *until > now_ ? "waiting" : "ready";
-    session_.execute(
+    session_.post(
         sql::suspend_message,
         run,
         state,
@@ -58,7 +58,7 @@ Held RunSettler::suspend(const Write& write) {
     );
     std::optional<Timestamp> paused_at;
     if (status == RunStatus::paused) paused_at = now_;
-    session_.execute(sql::suspend_run, run, to_string(status), paused_at, holder->worker, now_);
+    session_.post(sql::suspend_run, run, to_string(status), paused_at, holder->worker, now_);
     add_event(write, holder->worker);
     if (is_new_pause && status == RunStatus::paused) publisher_.paused(write);
     scope_.wakeups.add(holder->workflow);
@@ -77,7 +77,7 @@ Held RunSettler::finish(const Write& write) {
     if (session_.execute(sql::remove_message, message, delivery) == 0) return Held::no;
     const RunId run = run_of(write);
     if (write.status == RunStatus::success) {
-        session_.execute(
+        session_.post(
             sql::succeed_run, run, std::string_view(write.output), delivery, worker, now_
         );
         publisher_.ended(run);
@@ -130,7 +130,7 @@ bool RunSettler::record_resumed(const Write& write, WorkerId worker) {
         if (!rows.next()) return false;
         step.output = rows.text(0);
     }
-    session_.execute(sql::forget_signal, run_of(write), std::string_view(step.id));
+    session_.post(sql::forget_signal, run_of(write), std::string_view(step.id));
     step.status = StepStatus::success;
     step.error.reset();
     record(write, step, worker);
@@ -166,7 +166,7 @@ void RunSettler::fail(const RunState& run, const model::RunError& error) {
         return;
     }
     const Json json = model::to_json(error);
-    session_.execute(sql::delete_message, run.id);
+    session_.post(sql::delete_message, run.id);
     close(run.id, {RunStatus::error, json.text, run.delivery, {}, error.type});
     rowstore::add_event(session_, run, error.type, json.text, now_);
 }
@@ -177,17 +177,17 @@ void RunSettler::cancel(const RunState& run, const std::string& reason) {
         return;
     }
     const Json json = model::to_json({"cancelled", reason, {}, 0});
-    session_.execute(sql::delete_message, run.id);
+    session_.post(sql::delete_message, run.id);
     close(run.id, {RunStatus::cancelled, json.text, run.delivery, {}});
     rowstore::add_event(session_, run, "cancelled", json.text, now_);
 }
 
 void RunSettler::close(RunId run, const End& end) {
-    session_.execute(
+    session_.post(
         sql::break_run, run, to_string(end.status), end.error, end.delivery, end.worker, now_
     );
-    session_.execute(sql::cancel_open_steps, run, now_);
-    session_.execute(sql::forget_signals, run);
+    session_.post(sql::cancel_open_steps, run, now_);
+    session_.post(sql::forget_signals, run);
     if (end.status == RunStatus::error) {
         insert_dead_letter_run(scope_, run, end.error);
         scope_.wakeups.ended.push_back(run);
@@ -201,7 +201,7 @@ void RunSettler::close(RunId run, const End& end) {
 void RunSettler::add_event(const Write& write, WorkerId worker) {
     if (write.event.empty()) return;
     const std::string_view data = write.event_data;
-    session_.execute(
+    session_.post(
         sql::add_event,
         run_of(write),
         std::string_view(write.event),

@@ -57,12 +57,12 @@ void add_event(
     Timestamp now
 ) {
     if (run.audit == AuditLevel::off) return;
-    session.execute(sql::add_event, run.id, kind, data, std::nullopt, run.delivery, now);
+    session.post(sql::add_event, run.id, kind, data, std::nullopt, run.delivery, now);
 }
 
 void add_triggered(Session& session, RunId run, AuditLevel audit, Timestamp now) {
     if (audit != AuditLevel::all) return;
-    session.execute(
+    session.post(
         sql::add_event,
         run,
         std::string_view("triggered"),

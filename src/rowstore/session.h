@@ -114,8 +114,20 @@ public:
         const std::array<Value, sizeof...(values)> parameters{Value(values)...};
         return run(statement, parameters);
     }
-    // Of the row that was inserted last.
-    [[nodiscard]] virtual std::int64_t last_id() const = 0;
+    // Returns the id of the new row.
+    template <class... Values>
+    std::int64_t insert(const store::Statement& statement, const Values&... values) {
+        execute(statement, values...);
+        return last_id();
+    }
+    // For a write whose result nobody needs. A driver may send it with others, before the next
+    // statement that has a result, or before the commit: an error may come only then.
+    template <class... Values>
+    void post(const store::Statement& statement, const Values&... values) {
+        assert(sizeof...(values) == static_cast<std::size_t>(statement.parameters));
+        const std::array<Value, sizeof...(values)> parameters{Value(values)...};
+        run_later(statement, parameters);
+    }
 
 private:
     // The parameters live only as long as the call.
@@ -125,6 +137,10 @@ private:
     virtual std::int64_t run(
         const store::Statement& statement, std::span<const Value> parameters
     ) = 0;
+    virtual void run_later(const store::Statement& statement, std::span<const Value> parameters) {
+        run(statement, parameters);
+    }
+    [[nodiscard]] virtual std::int64_t last_id() const = 0;  // of the row that was inserted last
 };
 
 [[nodiscard]] inline std::optional<std::int64_t> optional_milliseconds(

@@ -109,7 +109,7 @@ Held Settler::hand_back(const Write& write) {
 void Settler::given_back(const Rows& rows) {
     wakeups_.add(rows.id<QueueId>(0));
     if (rows.null(1)) return;
-    session_.execute(sql::unstart_task, rows.id<RunId>(1), rows.number(2), rows.number(3));
+    session_.post(sql::unstart_task, rows.id<RunId>(1), rows.number(2), rows.number(3));
 }
 
 Held Settler::extend(const Write& write) {
@@ -157,8 +157,8 @@ void Settler::bury(MessageId message, const std::string& reason) {
             return;
         }
     }
-    session_.execute(sql::keep_dead, message, now_, std::string_view(reason));
-    session_.execute(sql::delete_message, message);
+    session_.post(sql::keep_dead, message, now_, std::string_view(reason));
+    session_.post(sql::delete_message, message);
 }
 
 std::string Settler::bury_poison(MessageId message, int strikes) {

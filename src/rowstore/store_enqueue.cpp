@@ -13,7 +13,7 @@ std::vector<MessageId> insert_messages(
     for (const NewMessage& message : messages) {
         const Timestamp at = message.options.at.value_or(now + message.options.delay);
         const std::string_view state = at > now ? "waiting" : "ready";
-        session.execute(
+        ids.emplace_back(session.insert(
             sql::insert_message,
             queue,
             message.options.priority,
@@ -21,8 +21,7 @@ std::vector<MessageId> insert_messages(
             std::max(at, now),
             now,
             std::string_view(message.payload.text)
-        );
-        ids.emplace_back(session.last_id());
+        ));
     }
     return ids;
 }

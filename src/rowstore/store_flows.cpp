@@ -41,7 +41,7 @@ QueueId require_flow(Session& session, const std::string& slug) {
 }
 
 QueueId make_queue(Session& session, const std::string& slug, Timestamp now) {
-    session.execute(
+    session.post(
         sql::create_queue,
         std::string_view(slug),
         false,
@@ -59,7 +59,7 @@ QueueId write_flow(
     Session& session, const std::string& slug, const FlowOptions& options, Timestamp now
 ) {
     if (const QueueId id = find_flow(session, slug)) {
-        session.execute(
+        session.post(
             sql::change_flow,
             id,
             model::task_starts(options.max_attempts),
@@ -69,7 +69,7 @@ QueueId write_flow(
         return id;
     }
     const QueueId id = make_queue(session, slug, now);
-    session.execute(
+    session.post(
         sql::insert_flow,
         id,
         model::task_starts(options.max_attempts).value_or(model::default_flow_attempts),
@@ -83,7 +83,7 @@ QueueId write_flow(
 void insert_step(Session& session, const FlowPlan& plan, const FlowStep& step, Timestamp now) {
     const auto index = static_cast<std::int64_t>(plan.shape.steps.size());
     const FlowStepOptions& options = step.options;
-    session.execute(
+    session.post(
         sql::insert_flow_step,
         plan.workflow,
         index,
@@ -101,7 +101,7 @@ void insert_step(Session& session, const FlowPlan& plan, const FlowStep& step, T
         now
     );
     for (const std::string& dep : step.deps)
-        session.execute(sql::insert_flow_dep, plan.workflow, index, *plan.index_of(dep));
+        session.post(sql::insert_flow_dep, plan.workflow, index, *plan.index_of(dep));
 }
 
 // Keeps `plan` as the file is.

@@ -183,11 +183,11 @@ std::int64_t RowStore::replay(const std::string& queue, MessageId id) {
         queue_id = require_plain_queue(session, queue);
         if (id) {
             const auto count = session.execute(sql::replay_one, queue_id, id, now);
-            session.execute(sql::forget_one, queue_id, id);
+            session.post(sql::forget_one, queue_id, id);
             return count;
         }
         const auto count = session.execute(sql::replay_dead, queue_id, now);
-        session.execute(sql::purge_archive, queue_id, true);
+        session.post(sql::purge_archive, queue_id, true);
         return count;
     });
     if (replayed > 0) hub_.notify(queue_id);

@@ -141,7 +141,7 @@ std::vector<WriteStatus> RowStore::report_outbox(std::span<const OutboxReport> r
                 aggregates.push_back(*aggregate);
         }
         for (const std::string& aggregate : aggregates)
-            session.execute(sql::advance_line, std::string_view(aggregate), now);
+            session.post(sql::advance_line, std::string_view(aggregate), now);
         return statuses;
     });
     hub_.notify(base::outbox_changed);

@@ -91,7 +91,7 @@ void RowStore::create_queue(const std::string& name, const QueueOptions& options
             forward_to = require_plain_queue(session, *options.dead_letter_queue);
         std::optional<std::int64_t> lease_ms;
         if (options.lease) lease_ms = options.lease->count();
-        session.execute(
+        session.post(
             sql::create_queue,
             std::string_view(name),
             options.keep_archive,
@@ -109,16 +109,16 @@ void RowStore::delete_queue(const std::string& name, DeleteMode mode) {
     write([&](Session& session, Timestamp now) {
         const QueueId id = require_plain_queue(session, name);
         if (mode == DeleteMode::if_empty) refuse_unsettled(session, name, id, now);
-        session.execute(sql::delete_queue_messages, id);
-        session.execute(sql::delete_queue_archive, id);
-        session.execute(sql::delete_queue, id);
+        session.post(sql::delete_queue_messages, id);
+        session.post(sql::delete_queue_archive, id);
+        session.post(sql::delete_queue, id);
     });
 }
 
 void RowStore::set_queue_paused(const std::string& name, bool paused) {
     const QueueId id = write([&](Session& session, Timestamp) {
         const QueueId found = require_queue(session, name);
-        session.execute(sql::set_queue_paused, found, paused);
+        session.post(sql::set_queue_paused, found, paused);
         return found;
     });
     if (!paused) hub_.notify(id);

@@ -49,10 +49,8 @@ void restore_task(WriteScope& scope, RunId run, const FlowPlan& plan, const Lost
     std::optional<std::int64_t> lease_ms;
     if (const auto timeout = plan.timeout(task.step))
         lease_ms = (*timeout + model::task_grace).count();
-    scope.session.execute(
-        sql::restore_task_message, run, task.step, task.task, lease_ms, scope.now
-    );
-    scope.session.execute(sql::queue_restored_task, run, task.step, task.task);
+    scope.session.post(sql::restore_task_message, run, task.step, task.task, lease_ms, scope.now);
+    scope.session.post(sql::queue_restored_task, run, task.step, task.task);
 }
 
 void restore(WriteScope& scope, RunId run) {
@@ -62,7 +60,7 @@ void restore(WriteScope& scope, RunId run) {
         for (const LostTask& task : lost_tasks(scope.session, run))
             restore_task(scope, run, plan, task);
     } else {
-        scope.session.execute(sql::restore_run_message, run, scope.now);
+        scope.session.post(sql::restore_run_message, run, scope.now);
     }
     add_event(scope.session, state, "repaired", "{}", scope.now);
     scope.wakeups.add(state.workflow);

@@ -51,10 +51,10 @@ QueueId retention_queue(Session& session, RetentionKind kind, const std::string&
 void RowStore::set_retention(RetentionKind kind, const std::string& name, const Keep& keep) {
     write([&](Session& session, Timestamp) {
         const QueueId queue = retention_queue(session, kind, name);
-        session.execute(sql::delete_retention, queue, to_string(kind));
+        session.post(sql::delete_retention, queue, to_string(kind));
         const bool forever = !keep.age && !keep.count;
         if (forever && !queue) return;
-        session.execute(
+        session.post(
             sql::insert_retention,
             queue,
             to_string(kind),
@@ -67,9 +67,7 @@ void RowStore::set_retention(RetentionKind kind, const std::string& name, const 
 
 void RowStore::clear_retention(RetentionKind kind, const std::string& name) {
     write([&](Session& session, Timestamp) {
-        session.execute(
-            sql::delete_retention, retention_queue(session, kind, name), to_string(kind)
-        );
+        session.post(sql::delete_retention, retention_queue(session, kind, name), to_string(kind));
     });
 }
 
@@ -97,8 +95,8 @@ std::vector<PrunePart> RowStore::plan_prune() {
         read([](Session& session) { return session.query(sql::has_general_retention).next(); });
     if (general) {
         write([](Session& session, Timestamp) {
-            session.execute(sql::drop_inherited_retention);
-            session.execute(sql::inherit_retention);
+            session.post(sql::drop_inherited_retention);
+            session.post(sql::inherit_retention);
         });
     }
     const auto listed = read([](Session& session) {
@@ -128,7 +126,7 @@ std::vector<PrunePart> RowStore::plan_prune() {
                 at = bound->at;
                 id = bound->id;
             }
-            session.execute(sql::set_bound, queue, to_string(kind), at, id);
+            session.post(sql::set_bound, queue, to_string(kind), at, id);
         });
     }
     return parts;
@@ -161,7 +159,7 @@ PruneGrant RowStore::claim_prune(Duration interval, PruneTurn turn) {
     return write([&](Session& session, Timestamp now) {
         const Duration left = wait(session, now);
         if (left > Duration::zero()) return PruneGrant{false, left};
-        session.execute(sql::claim_prune, now + interval);
+        session.post(sql::claim_prune, now + interval);
         return PruneGrant{true, Duration::zero()};
     });
 }

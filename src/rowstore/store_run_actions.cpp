@@ -81,12 +81,12 @@ void resume_paused(
             );
         }
     }
-    session.execute(sql::reset_attempts, run.id);
-    session.execute(
+    session.post(sql::reset_attempts, run.id);
+    session.post(
         sql::resume_step, run.id, std::string_view(step), std::string_view(data.text), now
     );
-    session.execute(sql::wake_message, run.id, now);
-    session.execute(sql::resume_run, run.id, now);
+    session.post(sql::wake_message, run.id, now);
+    session.post(sql::resume_run, run.id, now);
 }
 
 void resume_step(
@@ -218,7 +218,7 @@ void RowStore::delete_run(RunId run, const std::string& reason) {
     change([&](WriteScope& scope) {
         const RunState state = require_run(scope.session, run);
         if (!is_finished(state.status)) RunSettler(scope).cancel(state, reason);
-        scope.session.execute(sql::soft_delete_run, run, std::string_view(reason), scope.now);
+        scope.session.post(sql::soft_delete_run, run, std::string_view(reason), scope.now);
         const std::string data = fmt::format(R"({{"reason":{}}})", quoted(reason));
         add_event(scope.session, state, "deleted", data, scope.now);
         if (is_finished(state.status)) scope.wakeups.cancelled.push_back(run);

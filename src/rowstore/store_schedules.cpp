@@ -118,7 +118,7 @@ RunId make_run(WriteScope& scope, const NewRun& due) {
         if (rows.next()) return rows.id<RunId>(0);
     }
     const RunId made = insert_runs(scope, std::span(&run, 1), BadInput::fails_the_run).front().run;
-    scope.session.execute(sql::set_fire_key, made, std::string_view(key));
+    scope.session.post(sql::set_fire_key, made, std::string_view(key));
     return made;
 }
 
@@ -191,7 +191,7 @@ bool RowStore::fire_schedule(const ScheduleFire& fire) {
             if (due.fire_at > scope.now) return false;
         }
         make_runs(scope, *firing, fire);
-        scope.session.execute(
+        scope.session.post(
             sql::schedule_fired,
             fire.id,
             fire.next_fire_at,

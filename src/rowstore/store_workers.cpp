@@ -47,7 +47,7 @@ WorkerId RowStore::register_worker(const seam::NewWorker& worker) {
     return write([&](Session& session, Timestamp now) {
         const std::string subscriptions = to_json(worker.subscriptions);
         const std::string handlers = to_json(worker.handlers);
-        session.execute(
+        return WorkerId(session.insert(
             sql::register_worker,
             std::string_view(worker.name),
             std::string_view(worker.host),
@@ -57,8 +57,7 @@ WorkerId RowStore::register_worker(const seam::NewWorker& worker) {
             std::string_view(subscriptions),
             std::string_view(handlers),
             now
-        );
-        return WorkerId(session.last_id());
+        ));
     });
 }
 
@@ -133,7 +132,7 @@ WorkerStatus RowStore::transition_worker(WorkerId worker, WorkerEvent event) {
             }
             next = rows.text(0);
         }
-        session.execute(sql::set_worker_status, worker, std::string_view(next), now);
+        session.post(sql::set_worker_status, worker, std::string_view(next), now);
         return to_status(next);
     });
     // Other processes, and other stores of this one, see the commit.
@@ -189,7 +188,7 @@ void RowStore::delete_worker(WorkerId worker) {
                     )
                 );
         }
-        session.execute(sql::delete_worker, worker.value());
+        session.post(sql::delete_worker, worker.value());
     });
 }
 

@@ -74,7 +74,7 @@ QueueId find_dead_letter_workflow(
 QueueId write_queue(
     Session& session, const std::string& name, const WorkflowOptions& options, Timestamp now
 ) {
-    session.execute(
+    session.post(
         sql::create_queue,
         std::string_view(name),
         false,
@@ -97,7 +97,7 @@ void write_workflow(
     if (options.audit) audit = to_string(*options.audit);
     std::optional<std::string_view> publish;
     if (options.publish) publish = to_string(*options.publish);
-    session.execute(
+    session.post(
         sql::create_workflow,
         id,
         options.max_attempts,
@@ -160,13 +160,13 @@ void delete_workflow_rows(Session& session, QueueId workflow) {
           &sql::delete_workflow_signals,
           &sql::delete_workflow_events,
           &sql::delete_workflow_runs})
-        session.execute(*statement, std::string_view(runs));
-    session.execute(sql::delete_queue_messages, workflow);
-    session.execute(sql::delete_queue_archive, workflow);
-    session.execute(sql::delete_flow_deps, workflow);
-    session.execute(sql::delete_flow_steps, workflow);
-    session.execute(sql::delete_workflow, workflow);
-    session.execute(sql::delete_queue, workflow);
+        session.post(*statement, std::string_view(runs));
+    session.post(sql::delete_queue_messages, workflow);
+    session.post(sql::delete_queue_archive, workflow);
+    session.post(sql::delete_flow_deps, workflow);
+    session.post(sql::delete_flow_steps, workflow);
+    session.post(sql::delete_workflow, workflow);
+    session.post(sql::delete_queue, workflow);
 }
 
 void RowStore::create_workflow(const std::string& name, const WorkflowOptions& options) {

@@ -44,7 +44,7 @@ void count_tasks_down(WriteScope& scope, RunId run, int step, int done) {
         if (rows.next()) remaining = rows.number(2);
     }
     if (remaining > done) {
-        scope.session.execute(sql::set_remaining_tasks, run, slug, remaining - done);
+        scope.session.post(sql::set_remaining_tasks, run, slug, remaining - done);
     } else {
         FlowEngine(scope, *found).succeed_step(step, join_outputs(scope.session, run, step));
     }
@@ -86,7 +86,7 @@ Held TaskSettler::delegate(const Write& write) {
     if (!key) return Held::no;
     const std::string& slug = scope_.flows.get(session_, key->workflow).slug(key->step);
     call(scope_, *write.call, {key->run, slug, key->task});
-    session_.execute(sql::put_off_message, key->message, scope_.now + longest_call);
+    session_.post(sql::put_off_message, key->message, scope_.now + longest_call);
     return Held::yes;
 }
 
@@ -219,15 +219,13 @@ void TaskSettler::reject_output(const TaskKey& key, std::string_view output, int
         engine.plan().slug(map)
     );
     const std::string error = "not_an_array: " + words;
-    session_.execute(
-        sql::fail_task, key.run, key.step, key.task, std::string_view(error), scope_.now
-    );
+    session_.post(sql::fail_task, key.run, key.step, key.task, std::string_view(error), scope_.now);
     engine.reject_output(key.step, output, {"not_an_array", words, slug, read_start(key).attempts});
 }
 
 void TaskSettler::succeed(const TaskKey& key, std::string_view output) {
-    session_.execute(sql::delete_message, key.message);
-    session_.execute(sql::succeed_task, key.run, key.step, key.task, output, scope_.now);
+    session_.post(sql::delete_message, key.message);
+    session_.post(sql::succeed_task, key.run, key.step, key.task, output, scope_.now);
     if (const auto map = find_starved_map(key, output)) return reject_output(key, output, *map);
     const FlowPlan& plan = scope_.flows.get(session_, key.workflow);
     if (plan.audit == AuditLevel::all)
@@ -264,8 +262,8 @@ void TaskSettler::retry(
     const Duration delay = why.retry_delay.value_or(
         model::flow_retry_delay(engine.plan().base_delay(key.step), start.attempts)
     );
-    session_.execute(sql::requeue_task, key.run, key.step, key.task, why.words);
-    session_.execute(
+    session_.post(sql::requeue_task, key.run, key.step, key.task, why.words);
+    session_.post(
         sql::requeue_message,
         key.message,
         std::string_view(delay > Duration::zero() ? "waiting" : "ready"),
@@ -280,8 +278,8 @@ void TaskSettler::exhaust(
     FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view words
 ) {
     const FlowPlan& plan = engine.plan();
-    session_.execute(sql::delete_message, key.message);
-    session_.execute(sql::fail_task, key.run, key.step, key.task, words, scope_.now);
+    session_.post(sql::delete_message, key.message);
+    session_.post(sql::fail_task, key.run, key.step, key.task, words, scope_.now);
     if (plan.step(key.step).options.when_exhausted != WhenExhausted::fail)
         add_event(plan, key, start, {"step_skipped", words});
     engine.exhaust_step(
@@ -299,7 +297,7 @@ void TaskSettler::add_event(
          .attempt = start.attempts,
          .error = event.words}
     );
-    session_.execute(
+    session_.post(
         sql::add_event,
         key.run,
         event.kind,

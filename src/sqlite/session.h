@@ -52,9 +52,6 @@ public:
     [[nodiscard]] sqlite3* native() const { return connection_; }
     [[nodiscard]] const ErrorContext& context() const { return context_; }
     [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
-    [[nodiscard]] std::int64_t last_id() const override {
-        return sqlite3_last_insert_rowid(connection_);
-    }
     [[noreturn]] void fail(int code, std::string_view statement) const;
 
 private:
@@ -63,6 +60,9 @@ private:
     ) override;
     std::int64_t run(const store::Statement& statement, std::span<const rowstore::Value> parameters)
         override;
+    [[nodiscard]] std::int64_t last_id() const override {
+        return sqlite3_last_insert_rowid(connection_);
+    }
     [[nodiscard]] PreparedStatement& prepared(const store::Statement& statement);
 
     sqlite3* connection_;
