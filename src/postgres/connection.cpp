@@ -39,24 +39,26 @@ std::string expand(std::string_view text, std::string_view schema) {
     return expanded;
 }
 
-std::vector<Rows> Connection::run(std::span<const Call> calls, Access access) {
+std::vector<Rows> Connection::run(std::span<const Call> calls, IfAnswerLost if_lost) {
     try {
-        return attempt(calls, access);
+        return attempt(calls, if_lost);
     } catch (const Refused& refused) {
         if (!is_stale_plan(refused.error)) throw;
         // A migration changed a table under a prepared statement. Nothing was written: again.
         run_script("deallocate all", "deallocate");
         for (auto& [name, prepared] : statements_) prepared.on_server = false;
-        return attempt(calls, access);
+        return attempt(calls, if_lost);
     }
 }
 
-Rows Connection::run(const store::Statement& statement, const Params& params, Access access) {
+Rows Connection::run(
+    const store::Statement& statement, const Params& params, IfAnswerLost if_lost
+) {
     const Call call{statement, params};
-    return std::move(run(std::span(&call, 1), access).front());
+    return std::move(run(std::span(&call, 1), if_lost).front());
 }
 
-std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access) {
+std::vector<Rows> Connection::attempt(std::span<const Call> calls, IfAnswerLost if_lost) {
     Answers answers;
     std::vector<Prepared*> to_prepare;
     bool sent = false;
@@ -64,7 +66,7 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access
     base::storage_call();
     if (has_ended()) {
         broken_ = true;
-        lost(access, false);
+        lost(if_lost, false);
     }
     try {
         if (PQenterPipelineMode(connection_.get()) != 1) throw std::exception();
@@ -77,13 +79,13 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, Access access
         broken_ = true;
         // A session that the server ended before it answered every call has rolled back; without
         // such a word nobody knows how far the server came.
-        lost(access, sent && !answers.refused);
+        lost(if_lost, sent && !answers.refused);
     }
     base::storage_call();
     if (answers.refused) {
         if (is_session_end(answers.refusal)) {
             broken_ = true;
-            lost(access, false);
+            lost(if_lost, false);
         }
         if (is_read_only(answers.refusal))
             broken_ = true;  // the next may reach a server that writes
@@ -222,7 +224,7 @@ void Connection::receive_sync() {
     throw std::exception();
 }
 
-void Connection::lost(Access access, bool may_have_happened) {
+void Connection::lost(IfAnswerLost if_lost, bool may_have_happened) {
     Error error(
         ErrorCode::connection_failed,
         fmt::format(
@@ -231,12 +233,12 @@ void Connection::lost(Access access, bool may_have_happened) {
             PQport(connection_.get()),
             unanswered_ ? fmt::format("no answer within {} ms", call_timeout_->count())
                         : connection_message(connection_.get())
-        ) + (access == Access::write && may_have_happened
+        ) + (if_lost == IfAnswerLost::doubt && may_have_happened
                  ? "; it may have been done: look before you repeat it, or use an idempotency key"
                  : "")
     );
     error.mark_retryable();
-    if (access == Access::write && may_have_happened) error.mark_in_doubt();
+    if (if_lost == IfAnswerLost::doubt && may_have_happened) error.mark_in_doubt();
     throw error;
 }
 
@@ -255,7 +257,7 @@ void Connection::run_script(const std::string& script, std::string_view name) {
         if (PQstatus(connection_.get()) == CONNECTION_BAD) throw std::exception();
     } catch (const std::exception&) {
         broken_ = true;
-        lost(Access::write, true);
+        lost(IfAnswerLost::doubt, true);
     }
     if (refusal) throw Refused(std::move(*refusal));
 }

@@ -30,8 +30,8 @@ struct Call {
     Then then = Then::go_on;  // commit: what follows is another transaction, in the same round trip
 };
 
-// What the loss of the answer means: nothing for a read, doubt for a write.
-enum class Access { read, write };
+// What a lost answer means: the call is harmless to repeat, or nobody knows whether it was done.
+enum class IfAnswerLost { repeat, doubt };
 
 // Thrown when the server refused a call; the whole run is rolled back.
 class Refused : public std::exception {
@@ -51,8 +51,8 @@ public:
     );
 
     // Throws Refused, or Error(connection_failed) with in_doubt() where a write's answer was lost.
-    std::vector<Rows> run(std::span<const Call> calls, Access access);
-    Rows run(const store::Statement& statement, const Params& params, Access access);
+    std::vector<Rows> run(std::span<const Call> calls, IfAnswerLost if_lost);
+    Rows run(const store::Statement& statement, const Params& params, IfAnswerLost if_lost);
     // Several statements without parameters, in one implicit transaction.
     void run_script(const std::string& script, std::string_view name);
 
@@ -95,8 +95,8 @@ private:
     );
     void note(PgResult result, std::string_view statement, Answers& out);
     void receive_sync();
-    [[noreturn]] void lost(Access access, bool may_have_happened);
-    std::vector<Rows> attempt(std::span<const Call> calls, Access access);
+    [[noreturn]] void lost(IfAnswerLost if_lost, bool may_have_happened);
+    std::vector<Rows> attempt(std::span<const Call> calls, IfAnswerLost if_lost);
 
     PgConnection connection_;
     std::string schema_;

@@ -67,7 +67,7 @@ void Notifier::send(const std::set<std::string>& payloads) {
             calls.push_back({sql::notify, params[i]});
             ++i;
         }
-        pool_.lend(longest_call)->run(calls, Access::read);
+        pool_.lend(longest_call)->run(calls, IfAnswerLost::repeat);
     } catch (const std::exception& error) {
         log_.debug(fmt::format(
             "a wake-up was not sent, workers find the work by polling: {}", error.what()

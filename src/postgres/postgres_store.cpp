@@ -32,15 +32,15 @@ std::shared_ptr<seam::Backend> open_postgres(PostgresTarget target, ConnectOptio
 Rows PostgresStore::call(
     const store::Statement& statement,
     const Params& params,
-    Access access,
+    IfAnswerLost if_lost,
     std::optional<Duration> timeout
 ) {
     const auto connection = checked(pool_, timeout);
-    return translated([&] { return connection->run(statement, params, access); });
+    return translated([&] { return connection->run(statement, params, if_lost); });
 }
 
 Timestamp PostgresStore::now() {
-    return call(sql::clock, {}, Access::read).time(0, 0);
+    return call(sql::clock, {}, IfAnswerLost::repeat).time(0, 0);
 }
 
 void PostgresStore::wake_queue(QueueId queue, Wake wake) {

@@ -180,16 +180,18 @@ private:
     Rows call(
         const store::Statement& statement,
         const Params& params,
-        Access access,
+        IfAnswerLost if_lost,
         std::optional<Duration> timeout = {}
     );
     // What a worker's threads wait for: they must go on where a server does not answer.
-    Rows worker_call(const store::Statement& statement, const Params& params, Access access) {
-        return call(statement, params, access, options().call_timeout);
+    Rows worker_call(
+        const store::Statement& statement, const Params& params, IfAnswerLost if_lost
+    ) {
+        return call(statement, params, if_lost, options().call_timeout);
     }
     // What producers wait for.
     Rows producer_call(const store::Statement& statement, const Params& params) {
-        return call(statement, params, Access::write, options().producer_timeout);
+        return call(statement, params, IfAnswerLost::doubt, options().producer_timeout);
     }
     // How far a batch has come: what threw may have parts that are committed.
     struct Progress {

@@ -27,11 +27,11 @@ std::optional<CompatState> recorded_state(Connection& connection, const std::str
     // A role that was given no access to these names has nothing to do with them.
     Params table;
     table.text(compat_schema).text("installed");
-    if (!connection.run(sql::can_read_table, table, Access::read).boolean(0, 0))
+    if (!connection.run(sql::can_read_table, table, IfAnswerLost::repeat).boolean(0, 0))
         return std::nullopt;
     Params params;
     params.text(schema);
-    const Rows rows = connection.run(sql::compat_state, params, Access::read);
+    const Rows rows = connection.run(sql::compat_state, params, IfAnswerLost::repeat);
     if (rows.empty()) return std::nullopt;
     return CompatState{rows.string(0, 0), rows.string(0, 1)};
 }
@@ -47,7 +47,7 @@ void apply_compat(Connection& connection, const std::string& schema) {
     const CompatState state = wanted_state(connection);
     Params params;
     params.text(schema).text(state.script).text(state.catalogue);
-    connection.run(sql::record_compat, params, Access::write);
+    connection.run(sql::record_compat, params, IfAnswerLost::doubt);
 }
 
 std::optional<std::string> compat_problem(Connection& connection, const std::string& schema) {

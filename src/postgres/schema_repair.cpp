@@ -47,13 +47,14 @@ public:
     IndexLock(Connection& connection, const PostgresTarget& target)
         : connection_(connection), needed_(target.pooler != Pooler::transaction) {
         key_.text("pawl:indexes:" + target.schema);
-        while (needed_ && !connection_.run(sql::try_index_lock, key_, Access::read).boolean(0, 0))
+        while (needed_ &&
+               !connection_.run(sql::try_index_lock, key_, IfAnswerLost::repeat).boolean(0, 0))
             std::this_thread::sleep_for(index_lock_retry);
     }
     ~IndexLock() {
         if (!needed_ || connection_.broken()) return;
         try {
-            connection_.run(sql::free_index_lock, key_, Access::read);
+            connection_.run(sql::free_index_lock, key_, IfAnswerLost::repeat);
         } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): ends with the session
         }
     }
@@ -132,7 +133,7 @@ void SchemaRepair::restore_functions(const std::vector<Difference>& differences)
                 run_lines(connection_, difference.expected.restore, "drop view");
         }
         apply_functions(connection_);
-        if (has_test_clock_) connection_.run(sql::replace_clock, {}, Access::write);
+        if (has_test_clock_) connection_.run(sql::replace_clock, {}, IfAnswerLost::doubt);
         savepoint.keep();
     } catch (const Refused& refused) {
         for (const auto& difference : differences) {
@@ -163,7 +164,7 @@ void SchemaRepair::restore_indexes() {
     const IndexLock lock(connection_, target_);
     const auto missing_still = [&] {
         ScriptTransaction transaction(connection_);
-        connection_.run(sql::safe_search_path, {}, Access::read);
+        connection_.run(sql::safe_search_path, {}, IfAnswerLost::repeat);
         return found_catalogue(connection_, target_.schema);
     }();
     for (const auto& difference : indexes_) {
@@ -190,7 +191,7 @@ std::string SchemaRepair::roles_to_grant() {
     Params schema;
     schema.text(target_.schema);
     const std::string roles =
-        connection_.run(sql::roles_with_access, schema, Access::read).string(0, 0);
+        connection_.run(sql::roles_with_access, schema, IfAnswerLost::repeat).string(0, 0);
     if (roles.empty()) return {};
     return fmt::format("; call grant_access again for {}", roles);
 }

@@ -25,7 +25,7 @@ void run(Connection& connection, const store::Statement& statement) {
 }
 
 std::string checksum_of(Connection& connection, const store::Catalogue& catalogue) {
-    const Rows server = connection.run(sql::server_version, {}, Access::read);
+    const Rows server = connection.run(sql::server_version, {}, IfAnswerLost::repeat);
     const std::string version = server.string(0, 0);
     std::vector<std::string_view> texts{version};
     for (const auto& migration : sql::migrations) texts.push_back(migration.text);
@@ -61,7 +61,7 @@ void apply_scripts(Connection& connection, int version) {
 store::Catalogue found_catalogue(Connection& connection, const std::string& schema) {
     Params params;
     params.text(schema);
-    const Rows rows = connection.run(sql::catalogue, params, Access::read);
+    const Rows rows = connection.run(sql::catalogue, params, IfAnswerLost::repeat);
     store::Catalogue catalogue;
     for (int i = 0; i < rows.size(); ++i) {
         catalogue[{rows.string(i, 0), rows.string(i, 1)}] = {
@@ -81,7 +81,7 @@ std::optional<store::Catalogue> recorded_catalogue(Connection& connection) {
     ScriptSavepoint savepoint(connection);
     std::optional<Rows> rows;
     try {
-        rows = connection.run(sql::manifest, {}, Access::read);
+        rows = connection.run(sql::manifest, {}, IfAnswerLost::repeat);
     } catch (const Refused&) {  // the table is missing: nothing is recorded
         return std::nullopt;
     }
@@ -115,15 +115,15 @@ void record_catalogue(Connection& connection, const store::Catalogue& expected) 
     }
     Params params;
     params.text_array(kinds).text_array(names).text_array(definitions);
-    connection.run(sql::clear_manifest, {}, Access::write);
-    connection.run(sql::record_manifest, params, Access::write);
+    connection.run(sql::clear_manifest, {}, IfAnswerLost::doubt);
+    connection.run(sql::record_manifest, params, IfAnswerLost::doubt);
 }
 
 namespace {
 Rows read_owner(Connection& connection, const std::string& schema) {
     Params params;
     params.text(schema);
-    return connection.run(sql::schema_owner, params, Access::read);
+    return connection.run(sql::schema_owner, params, IfAnswerLost::repeat);
 }
 }  // namespace
 

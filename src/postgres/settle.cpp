@@ -275,7 +275,7 @@ void settle(
         params.push_back(step_event_params(writes, audited, attempt));
         calls.push_back({sql::add_step_events, params.back()});
     }
-    const auto answers = connection.run(calls, Access::write);
+    const auto answers = connection.run(calls, IfAnswerLost::doubt);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const auto words = answers[i].text_array(0, 0);
         for (std::size_t item = 0; item < words.size(); ++item)

@@ -8,7 +8,7 @@ namespace pawl::postgres {
 seam::Backlog PostgresStore::backlog(std::span<const std::string> queues) {
     Params params;
     params.text_array(queues).int4(static_cast<int>(model::count_limit));
-    const Rows rows = worker_call(sql::backlog, params, Access::read);
+    const Rows rows = worker_call(sql::backlog, params, IfAnswerLost::repeat);
     seam::Backlog backlog;
     if (!rows.is_null(0, 10)) backlog.outbox_lag = Duration(rows.int8(0, 10));
     backlog.workers_live = rows.int8(0, 11);

@@ -53,7 +53,9 @@ void PostgresStore::create_flow(const std::string& slug, const FlowOptions& opti
     Params params;
     params.text(slug).optional(options.max_attempts, &Params::int4);
     params.milliseconds(options.base_delay).milliseconds(options.timeout);
-    call(sql::create_flow, params, Access::read);  // idempotent: a lost answer leaves no doubt
+    call(
+        sql::create_flow, params, IfAnswerLost::repeat
+    );  // idempotent: a lost answer leaves no doubt
 }
 
 void PostgresStore::add_step(const std::string& flow, const FlowStep& step) {
@@ -66,19 +68,20 @@ void PostgresStore::add_step(const std::string& flow, const FlowStep& step) {
     add_json(params, options.required_input_pattern);
     add_json(params, options.forbidden_input_pattern);
     params.text(to_string(options.when_unmet)).text(to_string(options.when_exhausted));
-    call(sql::add_step, params, Access::read);
+    call(sql::add_step, params, IfAnswerLost::repeat);
 }
 
 void PostgresStore::create_flow_shape(const FlowShape& shape) {
-    call(sql::create_flow_shape, shape_params(shape), Access::read);
+    call(sql::create_flow_shape, shape_params(shape), IfAnswerLost::repeat);
 }
 
 EnsuredFlow PostgresStore::ensure_flow(const FlowShape& shape, EnsureMode mode) {
     Params params = shape_params(shape);
     params.boolean(mode == EnsureMode::force);
     // Safe to repeat, but not with force: after a lost answer that would say `same`.
-    const Access access = mode == EnsureMode::force ? Access::write : Access::read;
-    const Rows rows = call(sql::ensure_flow, params, access);
+    const IfAnswerLost if_lost =
+        mode == EnsureMode::force ? IfAnswerLost::doubt : IfAnswerLost::repeat;
+    const Rows rows = call(sql::ensure_flow, params, if_lost);
     if (rows.text(0, 0) == "created") return EnsuredFlow::created;
     return rows.text(0, 0) == "same" ? EnsuredFlow::same : EnsuredFlow::recreated;
 }
@@ -86,7 +89,7 @@ EnsuredFlow PostgresStore::ensure_flow(const FlowShape& shape, EnsureMode mode) 
 std::optional<FlowShape> PostgresStore::flow_shape(const std::string& slug) {
     Params params;
     params.text(slug);
-    const Rows rows = call(sql::get_flow_shape, params, Access::read);
+    const Rows rows = call(sql::get_flow_shape, params, IfAnswerLost::repeat);
     if (rows.empty()) return std::nullopt;
     return to_flow_shape(Json{rows.string(0, 0)});
 }
@@ -94,13 +97,13 @@ std::optional<FlowShape> PostgresStore::flow_shape(const std::string& slug) {
 void PostgresStore::delete_flow(const std::string& slug, DeleteMode mode) {
     Params params;
     params.text(slug).boolean(mode == DeleteMode::force);
-    call(sql::delete_flow_and_data, params, Access::write);
+    call(sql::delete_flow_and_data, params, IfAnswerLost::doubt);
 }
 
 std::vector<TaskInfo> PostgresStore::tasks(RunId run) {
     Params params;
     params.int8(run.value());
-    const Rows rows = call(sql::list_tasks, params, Access::read);
+    const Rows rows = call(sql::list_tasks, params, IfAnswerLost::repeat);
     std::vector<TaskInfo> tasks;
     for (int i = 0; i < rows.size(); ++i) tasks.push_back(read_task(rows, i, run));
     return tasks;
@@ -109,14 +112,14 @@ std::vector<TaskInfo> PostgresStore::tasks(RunId run) {
 // The functions themselves notify the other processes; this one is told here.
 TaskOutcome PostgresStore::complete_task(const TaskRef& task, const Json& output, int delivery) {
     const Rows rows =
-        call(sql::complete_task, task_params(task, output.text, delivery), Access::write);
+        call(sql::complete_task, task_params(task, output.text, delivery), IfAnswerLost::doubt);
     hub_.notify_all();
     signals_.notify(task.run);
     return to_outcome(rows.text(0, 0));
 }
 
 TaskOutcome PostgresStore::fail_task(const TaskRef& task, const std::string& error, int delivery) {
-    const Rows rows = call(sql::fail_task, task_params(task, error, delivery), Access::write);
+    const Rows rows = call(sql::fail_task, task_params(task, error, delivery), IfAnswerLost::doubt);
     hub_.notify_all();
     signals_.notify(task.run);
     return to_outcome(rows.text(0, 0));

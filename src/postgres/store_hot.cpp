@@ -94,8 +94,9 @@ seam::Claim PostgresStore::claim(const seam::ClaimRequest& request) {
     }
 
     // A claim whose answer is lost may be asked for again: see leases_of().
-    auto [claim, looked] =
-        read_claim(worker_call(claim_statement(request.work), params, Access::read), request);
+    auto [claim, looked] = read_claim(
+        worker_call(claim_statement(request.work), params, IfAnswerLost::repeat), request
+    );
     if (is_streaming(request)) {
         if (looked) {
             if (!last.swept_at || claim.now - *last.swept_at >= 10s) last.swept_at = claim.now;
@@ -112,7 +113,7 @@ std::vector<Lease> PostgresStore::leases_of(WorkerId worker, std::span<const Que
     for (const QueueId queue : queues) ids.push_back(queue.value());
     Params params;
     params.int8(worker.value()).int8_array(ids);
-    const Rows rows = worker_call(sql::list_leases, params, Access::read);
+    const Rows rows = worker_call(sql::list_leases, params, IfAnswerLost::repeat);
     std::vector<Lease> leases;
     for (int i = 0; i < rows.size(); ++i)
         leases.push_back({MessageId(rows.int8(i, 0)), rows.int4(i, 1)});
@@ -262,7 +263,7 @@ void PostgresStore::beat(
     Params params;
     params.int8(worker.value());
     try {
-        const Rows rows = connection.run(sql::heartbeat, params, Access::read);
+        const Rows rows = connection.run(sql::heartbeat, params, IfAnswerLost::repeat);
         result.known = !rows.empty() && !rows.is_null(0, 0);
         if (!result.known) return;
         result.status =

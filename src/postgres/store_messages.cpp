@@ -66,7 +66,7 @@ Params& add_filter(Params& params, ArchiveFilter filter) {
 std::optional<Message> PostgresStore::find_message(const std::string& queue, MessageId id) {
     Params params;
     params.text(queue).null().int8(0).int4(1).int8(id.value());
-    auto found = read_messages(call(sql::list_messages, params, Access::read));
+    auto found = read_messages(call(sql::list_messages, params, IfAnswerLost::repeat));
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
 }
@@ -76,13 +76,13 @@ std::vector<Message> PostgresStore::list_messages(
 ) {
     Params params;
     params.text(queue).text(to_string(state)).int8(page.after.value()).int4(page.limit).null();
-    return read_messages(call(sql::list_messages, params, Access::read));
+    return read_messages(call(sql::list_messages, params, IfAnswerLost::repeat));
 }
 
 std::vector<Message> PostgresStore::held_messages(WorkerId worker, const PageRequest& page) {
     Params params;
     params.int8(worker.value()).int8(page.after.value()).int4(page.limit);
-    return read_messages(call(sql::list_held, params, Access::read));
+    return read_messages(call(sql::list_held, params, IfAnswerLost::repeat));
 }
 
 std::vector<ArchivedMessage> PostgresStore::list_archive(
@@ -90,7 +90,7 @@ std::vector<ArchivedMessage> PostgresStore::list_archive(
 ) {
     Params params;
     add_filter(params.text(queue), filter).int8(page.after.value()).int4(page.limit);
-    return read_archive(call(sql::list_archive, params, Access::read));
+    return read_archive(call(sql::list_archive, params, IfAnswerLost::repeat));
 }
 
 std::int64_t PostgresStore::replay(const std::string& queue, MessageId id) {
@@ -101,7 +101,7 @@ std::int64_t PostgresStore::replay(const std::string& queue, MessageId id) {
     } else {
         params.null();
     }
-    const auto replayed = call(sql::replay, params, Access::write).int8(0, 0);
+    const auto replayed = call(sql::replay, params, IfAnswerLost::doubt).int8(0, 0);
     hub_.notify_all();  // the function itself notifies the other processes
     return replayed;
 }
@@ -109,7 +109,7 @@ std::int64_t PostgresStore::replay(const std::string& queue, MessageId id) {
 std::int64_t PostgresStore::purge_archive(const std::string& queue, ArchiveFilter filter) {
     Params params;
     add_filter(params.text(queue), filter);
-    return call(sql::purge_archive, params, Access::write).int8(0, 0);
+    return call(sql::purge_archive, params, IfAnswerLost::doubt).int8(0, 0);
 }
 
 }  // namespace pawl::postgres

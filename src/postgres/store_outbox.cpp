@@ -102,7 +102,7 @@ std::vector<OutboxEvent> PostgresStore::list_outbox(const OutboxFilter& filter) 
         params.null();
     }
     params.int8(filter.after).int4(filter.limit);
-    const Rows rows = call(sql::list_outbox, params, Access::read);
+    const Rows rows = call(sql::list_outbox, params, IfAnswerLost::repeat);
     std::vector<OutboxEvent> events;
     for (int i = 0; i < rows.size(); ++i) {
         OutboxEvent& event = events.emplace_back(read_event(rows, i));
@@ -122,7 +122,8 @@ PostgresStore::OutboxPosition PostgresStore::outbox_position() {
     return {{}, 0, now};
 }
 
-// Access::read: events whose claim was not answered are claimed again when their lease expires.
+// IfAnswerLost::repeat: events whose claim was not answered are claimed again when their lease
+// expires.
 seam::OutboxClaim PostgresStore::claim_outbox(int limit, int per_aggregate, Duration lease) {
     const OutboxPosition from = outbox_position();
     Params params;
@@ -132,7 +133,7 @@ seam::OutboxClaim PostgresStore::claim_outbox(int limit, int per_aggregate, Dura
     } else {
         params.null().null();
     }
-    const Rows rows = worker_call(sql::claim_outbox, params, Access::read);
+    const Rows rows = worker_call(sql::claim_outbox, params, IfAnswerLost::repeat);
     seam::OutboxClaim claim;
     for (int i = 0; i + 1 < rows.size(); ++i)
         claim.events.push_back({read_event(rows, i), rows.int4(i, 8)});
@@ -161,7 +162,7 @@ std::vector<WriteStatus> PostgresStore::report_outbox(std::span<const OutboxRepo
     Params params;
     params.int8_array(ids).int4_array(deliveries).text_array(kinds).text_array(errors);
     params.int8_array(delays_ms);
-    const Rows rows = worker_call(sql::report_outbox, params, Access::write);
+    const Rows rows = worker_call(sql::report_outbox, params, IfAnswerLost::doubt);
     hub_.notify(base::outbox_changed);  // the NOTIFY of report_outbox is for other processes
     std::vector<WriteStatus> outcomes;
     for (const std::string_view word : rows.text_array(0, 0))
@@ -176,7 +177,7 @@ std::int64_t PostgresStore::retry_parked(std::int64_t id) {
     } else {
         params.null();
     }
-    const std::int64_t retried = call(sql::retry_parked, params, Access::write).int8(0, 0);
+    const std::int64_t retried = call(sql::retry_parked, params, IfAnswerLost::doubt).int8(0, 0);
     {
         const std::lock_guard lock(positions_mutex_);
         outbox_position_ = {};  // older events come back

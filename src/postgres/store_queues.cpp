@@ -39,34 +39,36 @@ void PostgresStore::create_queue(const std::string& name, const QueueOptions& op
     } else {
         params.null();
     }
-    call(sql::create_queue, params, Access::read);  // idempotent: a lost answer leaves no doubt
+    call(
+        sql::create_queue, params, IfAnswerLost::repeat
+    );  // idempotent: a lost answer leaves no doubt
 }
 
 void PostgresStore::delete_queue(const std::string& name, DeleteMode mode) {
     Params params;
     params.text(name).boolean(mode == DeleteMode::force);
-    call(sql::delete_queue, params, Access::write);
+    call(sql::delete_queue, params, IfAnswerLost::doubt);
 }
 
 void PostgresStore::set_queue_paused(const std::string& name, bool paused) {
     Params params;
     params.text(name).boolean(paused);
-    call(sql::pause_queue, params, Access::read);
+    call(sql::pause_queue, params, IfAnswerLost::repeat);
     if (!paused) wake_queue({});
 }
 
 std::int64_t PostgresStore::purge_queue(const std::string& name) {
-    return call(sql::purge_queue, one_text(name), Access::write).int8(0, 0);
+    return call(sql::purge_queue, one_text(name), IfAnswerLost::doubt).int8(0, 0);
 }
 
 std::vector<QueueInfo> PostgresStore::queues() {
     Params all;
     all.null();
-    return read_queues(call(sql::list_queues, all, Access::read));
+    return read_queues(call(sql::list_queues, all, IfAnswerLost::repeat));
 }
 
 std::optional<QueueInfo> PostgresStore::find_queue(const std::string& name) {
-    auto found = read_queues(call(sql::list_queues, one_text(name), Access::read));
+    auto found = read_queues(call(sql::list_queues, one_text(name), IfAnswerLost::repeat));
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
 }
@@ -74,7 +76,7 @@ std::optional<QueueInfo> PostgresStore::find_queue(const std::string& name) {
 std::vector<QueueId> PostgresStore::resolve_queues(std::span<const std::string> names) {
     Params params;
     params.text_array(names);
-    const Rows rows = worker_call(sql::resolve_queues, params, Access::read);
+    const Rows rows = worker_call(sql::resolve_queues, params, IfAnswerLost::repeat);
     std::vector<QueueId> ids;
     for (int i = 0; i < rows.size(); ++i) ids.emplace_back(rows.int8(i, 0));
     return ids;
@@ -90,7 +92,7 @@ std::vector<QueueStats> PostgresStore::queue_stats(
         params.null();
     }
     params.int4(static_cast<int>(model::count_limit)).int4(static_cast<int>(archived));
-    const Rows rows = call(sql::queue_stats, params, Access::read);
+    const Rows rows = call(sql::queue_stats, params, IfAnswerLost::repeat);
     std::vector<QueueStats> all;
     for (int i = 0; i < rows.size(); ++i) all.push_back(read_queue_stats(rows, i));
     return all;

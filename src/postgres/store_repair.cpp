@@ -12,7 +12,7 @@ seam::LostPage PostgresStore::find_lost_work(const seam::LostPosition& after, in
         params.null();
     }
     params.int4(max_runs);
-    const Rows rows = call(sql::find_lost_runs, params, Access::read);
+    const Rows rows = call(sql::find_lost_runs, params, IfAnswerLost::repeat);
     seam::LostPage page;
     page.looked = rows.int4(0, 0);
     if (page.looked > 0) page.last = {QueueId(rows.int8(0, 1)), RunId(rows.int8(0, 2))};
@@ -30,7 +30,7 @@ seam::LostPage PostgresStore::find_lost_work(const seam::LostPosition& after, in
 
 // A repeated call is harmless, but does not return what an earlier one restored.
 std::vector<LostWork> PostgresStore::repair() {
-    const Rows rows = call(sql::repair_runs, {}, Access::read);
+    const Rows rows = call(sql::repair_runs, {}, IfAnswerLost::repeat);
     std::vector<LostWork> restored;
     for (int i = 0; i < rows.size(); ++i) {
         restored.push_back(

@@ -17,22 +17,22 @@ RetentionKind kind_in(const Rows& rows, int row) {
 
 }  // namespace
 
-// Access::read, here and below: where an answer is lost, a second call does no harm.
+// IfAnswerLost::repeat, here and below: where an answer is lost, a second call does no harm.
 void PostgresStore::set_retention(RetentionKind kind, const std::string& name, const Keep& keep) {
     Params params;
     params.text(to_string(kind)).text(name).milliseconds(keep.age);
     params.optional(keep.count, &Params::int8);
-    call(sql::set_retention, params, Access::read);
+    call(sql::set_retention, params, IfAnswerLost::repeat);
 }
 
 void PostgresStore::clear_retention(RetentionKind kind, const std::string& name) {
     Params params;
     params.text(to_string(kind)).text(name);
-    call(sql::clear_retention, params, Access::read);
+    call(sql::clear_retention, params, IfAnswerLost::repeat);
 }
 
 std::vector<RetentionPolicy> PostgresStore::retention() {
-    const Rows rows = call(sql::list_retention, {}, Access::read);
+    const Rows rows = call(sql::list_retention, {}, IfAnswerLost::repeat);
     std::vector<RetentionPolicy> policies;
     for (int i = 0; i < rows.size(); ++i) {
         RetentionPolicy& policy = policies.emplace_back();
@@ -45,7 +45,7 @@ std::vector<RetentionPolicy> PostgresStore::retention() {
 }
 
 std::vector<PrunePart> PostgresStore::plan_prune() {
-    const Rows rows = worker_call(sql::plan_prune, {}, Access::read);
+    const Rows rows = worker_call(sql::plan_prune, {}, IfAnswerLost::repeat);
     std::vector<PrunePart> parts;
     for (int i = 0; i < rows.size(); ++i)
         parts.push_back({kind_in(rows, i), QueueId(rows.id(i, 1)), std::string(rows.text(i, 2))});
@@ -61,7 +61,7 @@ PrunedBatch PostgresStore::prune_batch(const PruneBatch& batch) {
         params.null().null();
     }
     params.int4(batch.max_rows).boolean(batch.dry_run);
-    const Rows rows = worker_call(sql::prune_batch, params, Access::read);
+    const Rows rows = worker_call(sql::prune_batch, params, IfAnswerLost::repeat);
     PrunedBatch pruned{rows.int4(0, 0), rows.int8(0, 1), {}};
     if (pruned.looked > 0) pruned.last = {rows.time(0, 2), rows.int8(0, 3)};
     return pruned;
@@ -70,7 +70,7 @@ PrunedBatch PostgresStore::prune_batch(const PruneBatch& batch) {
 seam::PruneGrant PostgresStore::claim_prune(Duration interval, PruneTurn turn) {
     Params params;
     params.int8(interval.count()).boolean(turn == PruneTurn::keep);
-    const Rows rows = worker_call(sql::claim_prune, params, Access::read);
+    const Rows rows = worker_call(sql::claim_prune, params, IfAnswerLost::repeat);
     return {rows.boolean(0, 0), Duration(rows.int8(0, 1))};
 }
 

@@ -98,13 +98,13 @@ std::optional<RunEnd> read_end(const Rows& rows) {
 }  // namespace
 
 std::optional<RunInfo> PostgresStore::find_run(RunId run) {
-    auto found = read_runs(call(sql::get_run, one_run(run), Access::read));
+    auto found = read_runs(call(sql::get_run, one_run(run), IfAnswerLost::repeat));
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
 }
 
 std::optional<RunEnd> PostgresStore::find_end(RunId run) {
-    return read_end(call(sql::find_end, one_run(run), Access::read));
+    return read_end(call(sql::find_end, one_run(run), IfAnswerLost::repeat));
 }
 
 std::optional<RunEnd> PostgresStore::announce_waiter(RunId run) {
@@ -114,7 +114,7 @@ std::optional<RunEnd> PostgresStore::announce_waiter(RunId run) {
         Call{sql::await_run, params, Call::Then::commit}, Call{sql::find_end, params}};
     const auto connection = checked(pool_);
     // A hint and a look: a lost answer does not matter.
-    const auto answers = translated([&] { return connection->run(calls, Access::read); });
+    const auto answers = translated([&] { return connection->run(calls, IfAnswerLost::repeat); });
     return read_end(answers.back());
 }
 
@@ -126,13 +126,13 @@ std::vector<RunInfo> PostgresStore::list_runs(const RunFilter& filter, const Run
         params.null();
     }
     params.int4(page.limit);
-    return read_runs(call(sql::list_runs, params, Access::read));
+    return read_runs(call(sql::list_runs, params, IfAnswerLost::repeat));
 }
 
 RunCounts PostgresStore::count_runs(const RunFilter& filter, std::int64_t limit) {
     Params params = filter_params(filter);
     params.int4(static_cast<int>(limit));
-    const Rows rows = call(sql::run_counts, params, Access::read);
+    const Rows rows = call(sql::run_counts, params, IfAnswerLost::repeat);
     RunCounts counts;
     for (int i = 0; i < rows.size(); ++i)
         model::count_of(counts, to_run_status(rows.text(i, 0))) = {
@@ -141,7 +141,7 @@ RunCounts PostgresStore::count_runs(const RunFilter& filter, std::int64_t limit)
 }
 
 std::vector<StepInfo> PostgresStore::steps(RunId run) {
-    const Rows rows = worker_call(sql::list_steps, one_run(run), Access::read);
+    const Rows rows = worker_call(sql::list_steps, one_run(run), IfAnswerLost::repeat);
     std::vector<StepInfo> steps;
     for (int i = 0; i < rows.size(); ++i) {
         StepInfo& step = steps.emplace_back();
@@ -184,7 +184,7 @@ std::vector<seam::RecordedStep> PostgresStore::recorded_steps(RunId run) {
 }
 
 std::vector<RunEvent> PostgresStore::events(RunId run) {
-    const Rows rows = call(sql::list_events, one_run(run), Access::read);
+    const Rows rows = call(sql::list_events, one_run(run), IfAnswerLost::repeat);
     std::vector<RunEvent> events;
     for (int i = 0; i < rows.size(); ++i) {
         RunEvent& event = events.emplace_back();
@@ -200,7 +200,7 @@ std::vector<RunEvent> PostgresStore::events(RunId run) {
 }
 
 std::vector<RunInfo> PostgresStore::lineage(RunId run) {
-    return read_runs(call(sql::lineage, one_run(run), Access::read));
+    return read_runs(call(sql::lineage, one_run(run), IfAnswerLost::repeat));
 }
 
 // The functions themselves notify the other processes; this one is told here.
@@ -209,7 +209,7 @@ void PostgresStore::resume(
 ) {
     Params params = run_and_text(run, step);
     params.text(data.text);
-    call(options.early ? sql::resume_early : sql::resume, params, Access::write);
+    call(options.early ? sql::resume_early : sql::resume, params, IfAnswerLost::doubt);
     hub_.notify_all();
 }
 
@@ -219,36 +219,36 @@ seam::Rejection PostgresStore::reject_resume(
     Params params;
     params.int8(lease.message.value()).int4(lease.delivery).text(step).text(message);
     params.int8(check_after.count());
-    const Rows rows = call(sql::reject_resume, params, Access::read);  // harmless to repeat
+    const Rows rows = call(sql::reject_resume, params, IfAnswerLost::repeat);  // harmless to repeat
     const std::string_view outcome = rows.text(0, 0);
     if (outcome == "lease_lost") return seam::Rejection::lease_lost;
     return outcome == "used" ? seam::Rejection::used : seam::Rejection::done;
 }
 
 void PostgresStore::cancel(RunId run, const std::string& reason) {
-    call(sql::cancel, run_and_text(run, reason), Access::write);
+    call(sql::cancel, run_and_text(run, reason), IfAnswerLost::doubt);
     signals_.notify_cancelled(run);
 }
 
 void PostgresStore::wake(RunId run) {
-    call(sql::wake, one_run(run), Access::read);  // harmless to repeat
+    call(sql::wake, one_run(run), IfAnswerLost::repeat);  // harmless to repeat
     hub_.notify_all();
 }
 
 RunId PostgresStore::retry(RunId run) {
-    const RunId made(call(sql::retry, one_run(run), Access::write).int8(0, 0));
+    const RunId made(call(sql::retry, one_run(run), IfAnswerLost::doubt).int8(0, 0));
     hub_.notify_all();
     return made;
 }
 
 RunId PostgresStore::fork(RunId run, const std::string& from_step) {
-    const RunId made(call(sql::fork, run_and_text(run, from_step), Access::write).int8(0, 0));
+    const RunId made(call(sql::fork, run_and_text(run, from_step), IfAnswerLost::doubt).int8(0, 0));
     hub_.notify_all();
     return made;
 }
 
 void PostgresStore::delete_run(RunId run, const std::string& reason) {
-    call(sql::delete_run, run_and_text(run, reason), Access::write);
+    call(sql::delete_run, run_and_text(run, reason), IfAnswerLost::doubt);
     signals_.notify_cancelled(run);
 }
 

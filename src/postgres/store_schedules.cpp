@@ -79,15 +79,17 @@ std::vector<StoredSchedule> PostgresStore::schedules(const std::optional<std::st
     } else {
         params.null();
     }
-    const Rows rows = call(sql::list_schedules, params, Access::read);
+    const Rows rows = call(sql::list_schedules, params, IfAnswerLost::repeat);
     std::vector<StoredSchedule> schedules;
     for (int i = 0; i < rows.size(); ++i) schedules.push_back(read_schedule(rows, i, 0));
     return schedules;
 }
 
-// Access::read: where the answer is lost, a second call with the same version changes nothing more.
+// IfAnswerLost::repeat: where the answer is lost, a second call with the same version changes
+// nothing more.
 bool PostgresStore::save_schedule(const StoredSchedule& schedule) {
-    const bool saved = call(sql::save_schedule, save_params(schedule), Access::read).boolean(0, 0);
+    const bool saved =
+        call(sql::save_schedule, save_params(schedule), IfAnswerLost::repeat).boolean(0, 0);
     if (saved) hub_.notify(base::schedules_changed);
     return saved;
 }
@@ -95,13 +97,13 @@ bool PostgresStore::save_schedule(const StoredSchedule& schedule) {
 void PostgresStore::delete_schedule(const std::string& name) {
     Params params;
     params.text(name);
-    call(sql::delete_schedule, params, Access::write);
+    call(sql::delete_schedule, params, IfAnswerLost::doubt);
 }
 
 DueSchedules PostgresStore::due_schedules(int limit) {
     Params params;
     params.int4(limit);
-    const Rows rows = worker_call(sql::due_schedules, params, Access::read);
+    const Rows rows = worker_call(sql::due_schedules, params, IfAnswerLost::repeat);
     DueSchedules found;
     found.now = rows.time(0, 0);
     found.next_due = rows.optional_time(0, 1);
@@ -114,7 +116,7 @@ DueSchedules PostgresStore::due_schedules(int limit) {
 
 bool PostgresStore::fire_schedule(const ScheduleFire& fire) {
     const Wake wake = notifier_.next();
-    const Rows rows = worker_call(sql::fire_schedule, fire_params(fire, wake), Access::write);
+    const Rows rows = worker_call(sql::fire_schedule, fire_params(fire, wake), IfAnswerLost::doubt);
     if (!rows.boolean(0, 0)) return false;
     if (!fire.runs.empty()) wake_queue(QueueId(rows.id(0, 1)), wake);
     return true;

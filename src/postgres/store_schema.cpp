@@ -20,8 +20,8 @@ struct InstalledVersion {
 InstalledVersion installed_version(Connection& connection, const std::string& schema) {
     Params table;
     table.text(fmt::format("\"{}\".schema_version", schema));
-    if (!connection.run(sql::schema_exists, table, Access::read).boolean(0, 0)) return {};
-    const Rows rows = connection.run(sql::schema_version, {}, Access::read);
+    if (!connection.run(sql::schema_exists, table, IfAnswerLost::repeat).boolean(0, 0)) return {};
+    const Rows rows = connection.run(sql::schema_version, {}, IfAnswerLost::repeat);
     if (rows.empty()) return {};
     return {rows.int4(0, 0), rows.string(0, 1)};
 }
@@ -41,8 +41,8 @@ InstalledVersion installed_version(Connection& connection, const std::string& sc
 void lock_schema(Connection& connection, const std::string& schema) {
     Params key;
     key.text("pawl:install:" + schema);
-    connection.run(sql::safe_search_path, {}, Access::read);
-    connection.run(sql::install_lock, key, Access::write);
+    connection.run(sql::safe_search_path, {}, IfAnswerLost::repeat);
+    connection.run(sql::install_lock, key, IfAnswerLost::doubt);
 }
 
 void refuse_unsafe(Connection& connection, const std::string& schema) {
@@ -57,11 +57,11 @@ void upgrade(Connection& connection, int version) {
         if (migration.version <= version) continue;
         Params params;
         params.int4(migration.version).text(migration.name).text(functions_checksum());
-        connection.run(sql::record_version, params, Access::write);
+        connection.run(sql::record_version, params, IfAnswerLost::doubt);
     }
     Params checksum;
     checksum.text(functions_checksum());
-    connection.run(sql::record_functions, checksum, Access::write);
+    connection.run(sql::record_functions, checksum, IfAnswerLost::doubt);
 }
 
 }  // namespace
@@ -187,14 +187,15 @@ SchemaReport PostgresStore::inspect(Connection& connection) {
 }
 
 std::int64_t PostgresStore::restored() {
-    return call(sql::restored, {}, Access::write).int8(0, 0);
+    return call(sql::restored, {}, IfAnswerLost::doubt).int8(0, 0);
 }
 
 bool PostgresStore::has_test_clock() {
     Params name;
     name.text(target_.schema);
-    const Rows rows =
-        translated([&] { return pool_.lend()->run(sql::clock_is_real, name, Access::read); });
+    const Rows rows = translated([&] {
+        return pool_.lend()->run(sql::clock_is_real, name, IfAnswerLost::repeat);
+    });
     return !rows.empty() && !rows.boolean(0, 0);
 }
 
@@ -203,11 +204,11 @@ void PostgresStore::set_test_clock(std::optional<Timestamp> now) {
     if (now) {
         Params fixed_at;
         fixed_at.time(*now);
-        call(sql::set_clock, fixed_at, Access::write);
-        if (!replaced) call(sql::replace_clock, {}, Access::write);
+        call(sql::set_clock, fixed_at, IfAnswerLost::doubt);
+        if (!replaced) call(sql::replace_clock, {}, IfAnswerLost::doubt);
     } else if (replaced) {
-        call(sql::restore_clock, {}, Access::write);
-        call(sql::clear_clock, {}, Access::write);
+        call(sql::restore_clock, {}, IfAnswerLost::doubt);
+        call(sql::clear_clock, {}, IfAnswerLost::doubt);
     }
     wake_queue({});
 }

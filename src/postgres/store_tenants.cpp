@@ -41,11 +41,11 @@ std::vector<Tenant> PostgresStore::tenants() {
     for (int tries = 1;; ++tries) {
         try {
             auto found = read_tenants(translated([&] {
-                return connection->run(sql::tenants, {}, Access::read);
+                return connection->run(sql::tenants, {}, IfAnswerLost::repeat);
             }));
             if (found.empty())
                 refuse_unreadable(translated([&] {
-                    return connection->run(sql::unreadable_tenants, {}, Access::read);
+                    return connection->run(sql::unreadable_tenants, {}, IfAnswerLost::repeat);
                 }));
             return found;
         } catch (const Error& error) {

@@ -22,13 +22,15 @@ WorkerId PostgresStore::register_worker(const seam::NewWorker& worker) {
     Params params;
     params.text(worker.name).text(worker.host).int4(worker.port).int4(worker.pid);
     params.int8(worker.lease.count()).text_array(worker.subscriptions).text_array(worker.handlers);
-    return WorkerId(call(sql::register_worker, params, Access::write).int8(0, 0));
+    return WorkerId(call(sql::register_worker, params, IfAnswerLost::doubt).int8(0, 0));
 }
 
 WorkerStatus PostgresStore::transition_worker(WorkerId worker, WorkerEvent event) {
     Params params;
     params.int8(worker.value()).text(to_string(event));
-    return to_worker_status(worker_call(sql::transition_worker, params, Access::write).text(0, 0));
+    return to_worker_status(
+        worker_call(sql::transition_worker, params, IfAnswerLost::doubt).text(0, 0)
+    );
 }
 
 std::vector<WorkerInfo> PostgresStore::workers(std::optional<WorkerId> only) {
@@ -38,7 +40,7 @@ std::vector<WorkerInfo> PostgresStore::workers(std::optional<WorkerId> only) {
     } else {
         params.null();
     }
-    const Rows rows = call(sql::list_workers, params, Access::read);
+    const Rows rows = call(sql::list_workers, params, IfAnswerLost::repeat);
     std::vector<WorkerInfo> workers;
     for (int i = 0; i < rows.size(); ++i) {
         WorkerInfo worker;
@@ -62,13 +64,13 @@ std::vector<WorkerInfo> PostgresStore::workers(std::optional<WorkerId> only) {
 std::int64_t PostgresStore::purge_workers(Duration older_than) {
     Params params;
     params.int8(older_than.count());
-    return call(sql::purge_workers, params, Access::write).int8(0, 0);
+    return call(sql::purge_workers, params, IfAnswerLost::doubt).int8(0, 0);
 }
 
 void PostgresStore::delete_worker(WorkerId worker) {
     Params params;
     params.int8(worker.value());
-    call(sql::delete_worker, params, Access::write);
+    call(sql::delete_worker, params, IfAnswerLost::doubt);
 }
 
 StoreStats PostgresStore::stats() {
@@ -76,11 +78,11 @@ StoreStats PostgresStore::stats() {
     for (const auto& queue : queue_stats({}, model::archive_list_limit)) model::add(total, queue);
     Params params;
     params.int4(static_cast<int>(model::count_limit));
-    const Rows workers = call(sql::worker_counts, params, Access::read);
+    const Rows workers = call(sql::worker_counts, params, IfAnswerLost::repeat);
     total.workers_live = workers.int8(0, 0);
     total.workers_lost = workers.int8(0, 1);
     total.workers_stopped = read_count(workers, 0, 2, 3, "stopped");
-    total.schema_version = call(sql::schema_version, {}, Access::read).int4(0, 0);
+    total.schema_version = call(sql::schema_version, {}, IfAnswerLost::repeat).int4(0, 0);
     return total;
 }
 

@@ -61,11 +61,13 @@ void PostgresStore::create_workflow(const std::string& name, const WorkflowOptio
     } else {
         params.null();
     }
-    call(sql::create_workflow, params, Access::read);  // idempotent: a lost answer leaves no doubt
+    call(
+        sql::create_workflow, params, IfAnswerLost::repeat
+    );  // idempotent: a lost answer leaves no doubt
 }
 
 void PostgresStore::delete_workflow(const std::string& name) {
-    call(sql::delete_workflow, one_text(name), Access::write);
+    call(sql::delete_workflow, one_text(name), IfAnswerLost::doubt);
 }
 
 std::vector<WorkflowInfo> PostgresStore::workflows(const std::optional<std::string>& only) {
@@ -75,13 +77,13 @@ std::vector<WorkflowInfo> PostgresStore::workflows(const std::optional<std::stri
     } else {
         params.null();
     }
-    return read_workflows(worker_call(sql::list_workflows, params, Access::read));
+    return read_workflows(worker_call(sql::list_workflows, params, IfAnswerLost::repeat));
 }
 
 WorkflowMetrics PostgresStore::workflow_metrics(const std::string& name, Duration window) {
     Params params;
     params.text(name).int8(window.count()).int4(static_cast<int>(model::count_limit));
-    const Rows rows = call(sql::workflow_stats, params, Access::read);
+    const Rows rows = call(sql::workflow_stats, params, IfAnswerLost::repeat);
     const auto count = [&](int column, std::string_view what) {
         return read_count(rows, 0, column, 12, what);
     };
@@ -104,15 +106,16 @@ WorkflowMetrics PostgresStore::workflow_metrics(const std::string& name, Duratio
 }
 
 bool PostgresStore::has_live_handler(const std::string& workflow) {
-    return call(sql::has_live_handler, one_text(workflow), Access::read).boolean(0, 0);
+    return call(sql::has_live_handler, one_text(workflow), IfAnswerLost::repeat).boolean(0, 0);
 }
 
 std::vector<RunId> PostgresStore::fail_unhandled(std::span<const std::string> prefixes) {
     Params params;
     params.text_array(prefixes);
-    // Access::read: what a lost answer leaves undone, or done, the next call finds out.
+    // IfAnswerLost::repeat: what a lost answer leaves undone, or done, the next call finds out.
     std::vector<RunId> failed;
-    for (const auto run : worker_call(sql::fail_unhandled, params, Access::read).int8_array(0, 0))
+    for (const auto run :
+         worker_call(sql::fail_unhandled, params, IfAnswerLost::repeat).int8_array(0, 0))
         failed.emplace_back(run);
     for (const RunId run : failed) signals_.notify(run);
     return failed;
