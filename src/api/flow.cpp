@@ -111,8 +111,9 @@ std::vector<Task> Store::poll_for_tasks(const std::string& flow, int qty, Durati
     request.max_messages = qty;
     request.lease = vt;
     seam::Claim claim = retrying(*backend_, [&] {
-        if (!backend_->flow_shape(flow)) no_such_flow(flow);
-        request.queues = backend_->resolve_queues(std::span(&flow, 1));
+        const auto queue = backend_->find_queue(flow);
+        if (!queue || queue->kind != QueueKind::flow) no_such_flow(flow);
+        request.queues = {queue->id};
         return backend_->claim(request);
     });
     std::vector<Task> tasks;
