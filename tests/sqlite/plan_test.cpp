@@ -67,7 +67,9 @@ protected:
     void expect_reports() const {
         using namespace sqlite;
         expect_page(sql::list_runs, "INTEGER PRIMARY KEY");
-        expect_page(sql::list_group, "pawl_runs_group (run_group=? AND workflow_id=? AND created_at");
+        expect_page(
+            sql::list_group, "pawl_runs_group (run_group=? AND workflow_id=? AND created_at"
+        );
         expect_search(sql::live_runs_page, "pawl_runs_group (run_group=? AND (workflow_id");
         expect_search(sql::count_live_runs, "pawl_runs_group (run_group=? AND workflow_id=?");
         expect_page(
