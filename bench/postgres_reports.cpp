@@ -16,7 +16,7 @@ constexpr const char* reports_sql = R"(
     insert into {0}.queues (name, created_at) select 'q' || i, now() from generate_series(1, 200) i;
     create temp table made as
     select i, nextval('{0}.messages_message_id_seq') as id, timestamptz '2026-01-01' + i * interval '1 second' as at,
-           (select queue_id from {0}.queues where name = 'wf1') + floor(24 * pow(i * 7919 % 10007 / 10007.0, 3)) as wf,
+           (select queue_id from {0}.queues where name = 'wf1') + floor(24 * pow(i::bigint * 7919 % 10007 / 10007.0, 3)) as wf,
            case when i > {1} * 0.95 then 'QUEUED' when i > {1} * 0.95 - 50 then 'RUNNING'
                 when i % 1000 = 1 then 'PAUSED' when i % 5000 = 2 then 'CANCELLED' when i % 50 = 3 then 'ERROR'
                 else 'SUCCESS' end as status
@@ -37,13 +37,13 @@ constexpr const char* reports_sql = R"(
     insert into {0}.run_tags select 'popular', id from made where i % 2 = 0;
     insert into {0}.run_tags select 'rare' || i % 1000, id from made where i % 10 = 7;
     insert into {0}.messages (queue_id, priority, state, visible_at, enqueued_at, payload)
-    select (select queue_id from {0}.queues where name = 'q1') + floor(180 * pow(i * 7919 % 10007 / 10007.0, 3)), i % 3,
+    select (select queue_id from {0}.queues where name = 'q1') + floor(180 * pow(i::bigint * 7919 % 10007 / 10007.0, 3)), i % 3,
            case i % 10 when 8 then 'waiting' when 9 then 'leased' else 'ready' end,
            case when i % 10 < 8 then now() else now() + interval '1 day' end, now(), '1'
     from generate_series(1, {1} / 5) i;
     insert into {0}.archive
     select nextval('{0}.messages_message_id_seq'),
-           (select queue_id from {0}.queues where name = 'q1') + floor(180 * pow(i * 7919 % 10007 / 10007.0, 3)),
+           (select queue_id from {0}.queues where name = 'q1') + floor(180 * pow(i::bigint * 7919 % 10007 / 10007.0, 3)),
            0, 1, 0, 0, i % 100 = 0, null, now(), now(), null, '1'
     from generate_series(1, {1}) i;
     insert into {0}.workers (name, host, port, pid, status, lease_ms, subscriptions, handlers, started_at, heartbeat_at)
