@@ -25,12 +25,13 @@ constexpr const char* reports_sql = R"(
                 else 'SUCCESS' end as status
     from (select i, i * 7919 % 10007 / 10007.0 as x from n);
     insert into pawl_runs (run_id, workflow_id, status, priority, created_at, updated_at, started_at, completed_at,
-                           paused_at, input, output, error, idempotency_key, deleted_at)
+                           paused_at, input, output, error, idempotency_key, deleted_at, cancelled)
     select id, wf, status, 0, at, at, case when status <> 'QUEUED' then at end,
            case when status in ('SUCCESS', 'ERROR', 'CANCELLED') then at + 1000000 end,
            case when status = 'PAUSED' then at end, '1', case when status = 'SUCCESS' then '1' end,
            case status when 'ERROR' then '{{"type":"permanent"}}' when 'CANCELLED' then '{{"type":"cancelled"}}' end,
-           case when i % 3 = 0 then 'k' || i end, case when i % 500 = 300 then at end
+           case when i % 3 = 0 then 'k' || i end, case when i % 500 = 300 then at end,
+           case when status = 'CANCELLED' then 1 end
     from made;
     insert into pawl_messages (message_id, queue_id, priority, delivery, state, visible_at, enqueued_at, payload)
     select id, wf, 0, status <> 'QUEUED',
