@@ -70,7 +70,6 @@ TEST_P(SteeringTest, a_worker_obeys_an_operator_without_a_heartbeat) {
 }
 
 TEST_P(SteeringTest, commits_of_others_cost_a_worker_no_heartbeats) {
-    if (on_postgres()) GTEST_SKIP() << "PostgreSQL notifies workers only about themselves";
     make_workflow("job", {.lease = 4h});
     std::latch begun(1);
     std::latch go(1);
