@@ -245,10 +245,8 @@ int Claimer::claim_ready() {
 
 void Claimer::hold_late(Calls calls, Clock::time_point asked_at) {
     for (auto& call : calls) {
-        const auto lease = std::chrono::duration_cast<Duration>(
-            call->messages.front().visible_at - call->claimed_at
-        );
-        round_->late.push_back({std::move(call), asked_at + SuspectPolicy::hold_time(lease)});
+        const auto until = asked_at + SuspectPolicy::hold_time(claimed_lease(*call));
+        round_->late.push_back({std::move(call), until});
     }
 }
 

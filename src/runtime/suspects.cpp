@@ -38,11 +38,13 @@ int hand_back(
     return count;
 }
 
+Duration claimed_lease(const Executing& call) {
+    return std::chrono::duration_cast<Duration>(call.messages.front().visible_at - call.claimed_at);
+}
+
 void Suspects::hold(Calls calls) {
     for (auto& call : calls) {
-        const auto lease = std::chrono::duration_cast<Duration>(
-            call->messages.front().visible_at - call->claimed_at
-        );
+        const Duration lease = claimed_lease(*call);
         const auto until = call->claimed_at_steady + SuspectPolicy::hold_time(lease);
         held_.push_back({std::move(call), lease, until});
     }

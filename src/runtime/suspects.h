@@ -17,6 +17,9 @@ int hand_back(
     Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Executing>> unstarted
 );
 
+// How long the lease of a claimed call was at its claim.
+[[nodiscard]] Duration claimed_lease(const Executing& call);
+
 // Used by the claiming thread only.
 class Suspects {
 public:
