@@ -65,7 +65,8 @@ ExitCode wake(const Context& context, const RunArguments& arguments) {
     const Store store = context.connect();
     store.wake(arguments.id);
     const auto text = fmt::format(
-        "run {} is handed out now; a sleep or a pause that it is in goes on", arguments.id.value()
+        "run {} is delivered now; if it sleeps or is paused, it continues to wait",
+        arguments.id.value()
     );
     return answer_run(context, store, arguments.id, text);
 }

@@ -30,7 +30,7 @@ struct Call {
     Then then = Then::go_on;  // commit: what follows is another transaction, in the same round trip
 };
 
-// What a lost answer means: the call is harmless to repeat, or nobody knows whether it was done.
+// What a lost answer means: the call is safe to repeat, or its outcome is unknown.
 enum class IfAnswerLost { repeat, doubt };
 
 // Thrown when the server refused a call; the whole run is rolled back.

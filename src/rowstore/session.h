@@ -120,8 +120,8 @@ public:
         execute(statement, values...);
         return last_id();
     }
-    // For a write whose result nobody needs. A driver may send it with others, before the next
-    // statement that has a result, or before the commit: an error may come only then.
+    // For a write whose result the caller does not need. A driver may send it together with the
+    // next statement that has a result, or with the commit. It may report an error only then.
     template <class... Values>
     void post(const store::Statement& statement, const Values&... values) {
         assert(sizeof...(values) == static_cast<std::size_t>(statement.parameters));

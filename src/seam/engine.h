@@ -183,7 +183,7 @@ public:
     virtual bool has_live_handler(const std::string& workflow) = 0;
     virtual bool has_test_clock() = 0;
 
-    // --- services. A store without them has nothing due. ---
+    // --- services: schedules, outbox, retention ---
     virtual DueSchedules due_schedules(int limit) = 0;
     // One transaction. False: another scheduler has fired it, or it was changed; nothing was done.
     // A fire time that is not due by the database's clock is refused too.
