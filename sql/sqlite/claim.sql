@@ -1,4 +1,4 @@
--- The claim: see sql/postgres/functions/05_claim.sql for the algorithm. Without functions it is
+-- The claim: see sql/postgres/functions/queue/claim.sql for the algorithm. Without functions it is
 -- spread over statements that src/sqlite/claimer.cpp runs in one transaction; without dead index
 -- entries there is nothing to skip, so the floors of PostgreSQL are not here.
 

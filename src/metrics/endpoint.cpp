@@ -10,7 +10,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "metrics/worker_families.h"
+#include "metrics/worker_exposition.h"
 #endif
 
 namespace pawl::metrics {

@@ -1,7 +1,7 @@
 // Prometheus' way to read a worker's meters: GET /metrics over HTTP.
 #pragma once
 
-#include "runtime/metrics_endpoint.h"
+#include "runtime/metrics/metrics_endpoint.h"
 #include "seam/backend.h"
 
 namespace pawl::metrics {

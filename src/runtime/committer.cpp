@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "runtime/meters.h"
+#include "runtime/metrics/meters.h"
 
 namespace pawl::runtime {
 

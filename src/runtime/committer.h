@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/fiber.h"
-#include "base/gate.h"
+#include "base/one_shot_event.h"
 #include "seam/engine.h"
 
 namespace pawl::runtime {
@@ -66,7 +66,7 @@ private:
         seam::Write write;
         seam::WriteOutcome outcome;
         base::Fiber* fiber = nullptr;  // parked; else the thread waits at the gate
-        base::Gate gate;
+        base::OneShotEvent gate;
         Awaited* next = nullptr;  // to be woken by who was woken: see wake()
     };
     struct Item {

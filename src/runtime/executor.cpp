@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "model/backoff.h"
 #include "model/check.h"
-#include "model/retry.h"
 #include "model/run_error.h"
-#include "runtime/metered_report.h"
-#include "runtime/task_writes.h"
+#include "runtime/metrics/metered_report.h"
+#include "runtime/task/task_ends.h"
 #include "runtime/work_log.h"
 
 namespace pawl::runtime {

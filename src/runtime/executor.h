@@ -17,10 +17,10 @@
 #include "runtime/committer.h"
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
-#include "runtime/meters.h"
-#include "runtime/run_runner.h"
-#include "runtime/task_runner.h"
-#include "runtime/watchdog.h"
+#include "runtime/metrics/meters.h"
+#include "runtime/run/run_runner.h"
+#include "runtime/services/watchdog.h"
+#include "runtime/task/task_runner.h"
 
 namespace pawl::runtime {
 

@@ -2,7 +2,7 @@
 #include <regex>
 #include <set>
 
-#include "model/names.h"
+#include "model/enum_names.h"
 #include "support/store_test.h"
 
 namespace pawl::test {

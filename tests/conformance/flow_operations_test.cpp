@@ -1,7 +1,7 @@
 // Flows beside schedules, the outbox, and the settings that they share with workflows.
 #include <fmt/format.h>
 
-#include "runtime/scheduler.h"
+#include "runtime/services/scheduler.h"
 #include "support/flow_test.h"
 
 namespace pawl::test {

@@ -70,8 +70,8 @@ TEST_P(FlowRunTest, a_worker_is_told_of_the_cancel_at_its_heartbeat) {
     const RunId run = start_flow();
     const HeldTask held = claim_task();
     std::atomic<std::int64_t> told = 0;
-    const base::RunSignals::Observation observation(
-        store().backend()->run_signals(), [&](RunId id) { told = id.value(); }
+    const seam::RunWakeups::Observation observation(
+        store().backend()->run_wakeups(), [&](RunId id) { told = id.value(); }
     );
     open().cancel(run, "no");
     const Write extension = task_write(WriteKind::extend, held, 30s);

@@ -1,5 +1,5 @@
 // A batch that is committed in parts, because the database refuses an item, and then breaks off.
-#include "base/storage_call.h"
+#include "base/crash_point.h"
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -14,7 +14,7 @@ std::function<void()>& between_calls() {
 class PartialCommitTest : public WorkflowTest {
 protected:
     void TearDown() override {
-        base::storage_hook = nullptr;
+        base::crash_hook = nullptr;
         between_calls() = {};
         WorkflowTest::TearDown();
     }
@@ -42,10 +42,10 @@ protected:
             locked_ = true;
             lock_->begin();
         };
-        base::storage_hook = [] { between_calls()(); };
+        base::crash_hook = [] { between_calls()(); };
     }
     void let_go_on() {
-        base::storage_hook = nullptr;
+        base::crash_hook = nullptr;
         lock_->run(on_postgres() ? "drop trigger later on " + place().table("steps") : "rollback");
     }
 

@@ -1,5 +1,5 @@
 // The pruner inside a worker: it prunes by itself when its turn has come.
-#include "runtime/pruner.h"
+#include "runtime/services/pruner.h"
 
 #include "support/retention_test.h"
 

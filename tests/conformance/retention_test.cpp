@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/scheduler.h"
+#include "runtime/services/scheduler.h"
 
 namespace pawl::test {
 namespace {

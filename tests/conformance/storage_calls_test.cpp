@@ -4,7 +4,7 @@
 #include <latch>
 #include <pawl/json.h>
 
-#include "base/storage_call.h"
+#include "base/crash_point.h"
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -19,12 +19,12 @@ protected:
         WorkflowTest::SetUp();
         is_the_test = true;
         calls_of_workers = 0;
-        base::storage_hook = [] {
+        base::crash_hook = [] {
             if (!is_the_test) ++calls_of_workers;
         };
     }
     void TearDown() override {
-        base::storage_hook = nullptr;
+        base::crash_hook = nullptr;
         WorkflowTest::TearDown();
     }
     // How many calls of the hook one commit is.

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <pawl/json.h>
 
-#include "runtime/scheduler.h"
+#include "runtime/services/scheduler.h"
 
 namespace pawl::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <pawl/json.h>
 #include <thread>
 
-#include "base/storage_call.h"
+#include "base/crash_point.h"
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -105,9 +105,9 @@ TEST_P(TimeLimitsTest, who_waits_for_what_is_millennia_away_sleeps_meanwhile) {
     const MessageId id = queue.enqueue(Json{"1"}, {.at = far});
     EXPECT_EQ(queue.get(id)->visible_at, far);
     calls = 0;
-    base::storage_hook = [] { ++calls; };
+    base::crash_hook = [] { ++calls; };
     EXPECT_TRUE(queue.dequeue({.wait = 300ms}).empty());
-    base::storage_hook = nullptr;
+    base::crash_hook = nullptr;
     EXPECT_LT(calls, 20);
 }
 

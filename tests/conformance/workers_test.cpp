@@ -2,7 +2,7 @@
 #include <map>
 #include <unistd.h>
 
-#include "model/names.h"
+#include "model/enum_names.h"
 #include "model/worker_state.h"
 #include "seam/backend.h"
 #include "support/store_test.h"
