@@ -197,7 +197,7 @@ TEST_P(TenantStoresTest, the_installed_tenants_are_listed) {
 
 TEST_P(TenantStoresTest, a_url_with_a_schema_is_that_tenant) {
     const std::string url =
-        on_postgres() ? with_parameter(test_server_url(), "schema=" + name("a"))
+        on_postgres() ? with_parameter(place().server_url(), "schema=" + name("a"))
                       : "sqlite:" + place().directory().file("store.db") + "?schema=" + name("a");
     const Store same = connect(url, options());
     same.queue("work").enqueue(Json{"9"});
