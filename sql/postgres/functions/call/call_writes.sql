@@ -212,8 +212,11 @@ declare
     now_at   timestamptz := {schema}.clock();
     held     record;
     made     record;
-    invalid  boolean[] := {schema}.invalid_new_runs(
-        coalesce(cardinality(message_ids), 0), workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts, tag_places, tags);
+    items    constant integer := coalesce(cardinality(message_ids), 0);
+    invalid  boolean[] := {schema}.either_invalid(
+        {schema}.invalid_task_names(items, step_slugs, task_indexes),
+        {schema}.invalid_new_runs(items, workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts,
+                                  tag_places, tags));
 begin
     if invalid is not null then
         deliveries := {schema}.valid_deliveries(deliveries, invalid);

@@ -45,6 +45,23 @@ end
 $$;
 comment on function {schema}.either_invalid is 'Internal: the items that are invalid for one reason or another.';
 
+-- Tasks are named by step and index. An array that is too short leaves some without a name.
+create or replace function {schema}.invalid_task_names(items integer, step_slugs text[], task_indexes integer[])
+returns boolean[]
+language plpgsql immutable
+as $$
+begin
+    if cardinality(step_slugs) >= items and cardinality(task_indexes) >= items
+       and array_position(step_slugs, null) is null and array_position(task_indexes, null) is null then
+        return null;
+    end if;
+    return array(
+        select step_slugs[i] is null or task_indexes[i] is null from generate_series(1, items) i order by i
+    );
+end
+$$;
+comment on function {schema}.invalid_task_names is 'Internal: the tasks of a batch that have no name.';
+
 create or replace function {schema}.invalid_times(
     items integer, times_ms bigint[], lowest bigint, null_allowed boolean
 ) returns boolean[]
