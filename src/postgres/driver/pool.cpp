@@ -1,5 +1,7 @@
 #include "postgres/driver/pool.h"
 
+#include <iterator>
+
 namespace pawl::postgres {
 
 Pool::Lent Pool::lend(std::optional<Duration> call_timeout) {
@@ -14,7 +16,7 @@ Pool::Lent Pool::take() {
         freed_.wait(lock, [&] { return free_slots_ > 0; });
         --free_slots_;
         if (!idle_.empty()) {
-            auto connection = std::move(idle_.back());
+            auto connection = std::move(idle_.back().connection);
             idle_.pop_back();
             return {*this, std::move(connection)};
         }
@@ -28,15 +30,31 @@ Pool::Lent Pool::take() {
 }
 
 void Pool::give_back(std::unique_ptr<Connection> connection) {
+    std::vector<Idle> closed;  // outside the lock: closing talks to the server
     {
         const std::lock_guard lock(mutex_);
         ++free_slots_;
-        if (connection && !connection->broken()) idle_.push_back(std::move(connection));
-        // One broken connection mostly means that the server went away: the idle ones are as old.
-        else if (connection)
-            idle_.clear();
+        if (connection && !connection->broken()) {
+            idle_.push_back({std::move(connection), Clock::now()});
+            closed = take_unused();
+        } else if (connection) {
+            // One broken connection mostly means that the server went away: the idle ones are as
+            // old.
+            closed.swap(idle_);
+        }
     }
     freed_.notify_one();
+}
+
+std::vector<Pool::Idle> Pool::take_unused() {
+    const auto limit = Clock::now() - keep_;
+    auto last = idle_.begin();
+    while (last + 1 < idle_.end() && last->since <= limit) ++last;
+    std::vector<Idle> unused(
+        std::make_move_iterator(idle_.begin()), std::make_move_iterator(last)
+    );
+    idle_.erase(idle_.begin(), last);
+    return unused;
 }
 
 }  // namespace pawl::postgres

@@ -1,4 +1,5 @@
-// A few connections, opened when needed, lent one call at a time. Broken ones are replaced.
+// A few connections, opened when needed, lent one call at a time. Broken ones are replaced, and
+// connections that only a burst needed are closed: an idle process keeps one.
 #pragma once
 
 #include <condition_variable>
@@ -12,8 +13,12 @@ namespace pawl::postgres {
 
 class Pool {
 public:
-    Pool(const PostgresTarget& target, Duration connect_timeout, int size)
-        : target_(target), connect_timeout_(connect_timeout), free_slots_(size) {}
+    static constexpr Duration keep_idle = 30s;
+
+    Pool(
+        const PostgresTarget& target, Duration connect_timeout, int size, Duration keep = keep_idle
+    )
+        : target_(target), connect_timeout_(connect_timeout), keep_(keep), free_slots_(size) {}
 
     class Lent {
     public:
@@ -38,15 +43,23 @@ public:
     [[nodiscard]] Lent lend(std::optional<Duration> call_timeout = {});
 
 private:
+    using Clock = std::chrono::steady_clock;
+    struct Idle {
+        std::unique_ptr<Connection> connection;
+        Clock::time_point since;
+    };
+
     [[nodiscard]] Lent take();
     void give_back(std::unique_ptr<Connection> connection);
+    [[nodiscard]] std::vector<Idle> take_unused();
 
     const PostgresTarget target_;
     const Duration connect_timeout_;
+    const Duration keep_;
     std::mutex mutex_;
     std::condition_variable freed_;
     int free_slots_;
-    std::vector<std::unique_ptr<Connection>> idle_;
+    std::vector<Idle> idle_;  // used from the back, so the front is what nothing needs
 };
 
 }  // namespace pawl::postgres
