@@ -132,9 +132,9 @@ struct WorkerOptions {
     std::string name;
     int port = 0;          ///< shown to operators; nothing listens there
     int concurrency = 16;  ///< handlers at a time; threads are made when they are needed
-    /// Between two steps a run gives its thread to another one: much cheaper where steps are short,
-    /// but the function may go on in another thread, so nothing that belongs to a thread (a held
-    /// mutex, a thread_local) may be kept over a step.
+    /// A run gives its thread to another run while a step is committed: much cheaper if steps are
+    /// short. The function may resume on another thread, so nothing that belongs to a thread (a
+    /// held mutex, a reference to a thread_local) may be kept across a step. See docs/workflows.md.
     bool share_threads = false;
     std::optional<Duration> lease;          ///< default: each queue's
     std::optional<Duration> heartbeat;      ///< default: the store's
