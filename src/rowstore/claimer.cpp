@@ -152,13 +152,13 @@ void Claimer::end_hopeless() {
 
 void Claimer::claim_usual() {
     const ScopedQueue& queue = scope_.queues.front();
-    Rows rows = session_.query(
-        sql::claim_ready, queue.id, remaining_, now_, in_microseconds(queue.lease), request_.worker
-    );
-    while (rows.next()) {
-        read(rows);
-        --remaining_;
-    }
+    const auto lease = in_microseconds(queue.lease);
+    const int found =
+        read_all(session_.query(sql::read_ready, queue.id, remaining_, now_, lease, request_.worker)
+        );
+    if (found == 0) return;
+    session_.post(sql::claim_ready, queue.id, found, now_, lease, request_.worker);
+    remaining_ -= found;
 }
 
 void Claimer::claim_rounds() {
@@ -195,19 +195,16 @@ void Claimer::claim_level(const Level& level) {
     const auto count = static_cast<int>(level.queues.size());
     const int share = (remaining_ + count - 1) / count;
     for (const ScopedQueue* queue : level.queues) {
-        Rows rows = session_.query(
-            sql::claim_level,
-            queue->id,
-            level.priority,
-            std::min(share, remaining_),
-            now_,
-            in_microseconds(queue->lease),
-            request_.worker
+        const int wanted = std::min(share, remaining_);
+        const auto lease = in_microseconds(queue->lease);
+        const int found = read_all(session_.query(
+            sql::read_level, queue->id, level.priority, wanted, now_, lease, request_.worker
+        ));
+        if (found == 0) continue;
+        session_.post(
+            sql::claim_level, queue->id, level.priority, found, now_, lease, request_.worker
         );
-        while (rows.next()) {
-            read(rows);
-            --remaining_;
-        }
+        remaining_ -= found;
     }
 }
 
@@ -276,6 +273,13 @@ std::string Claimer::task_data(const TaskKey& task) {
     return model::event_data({.step = slug, .task_index = task.task, .attempt = attempts});
 }
 
+// Returns how many there are. Closes the statement: the rows are updated next.
+int Claimer::read_all(Rows&& rows) {
+    int count = 0;
+    for (; rows.next(); ++count) read(rows);
+    return count;
+}
+
 void Claimer::read(Rows& rows) {
     Message& message = claim_.messages.emplace_back();
     message.id = rows.id<MessageId>(0);
@@ -296,7 +300,7 @@ void Claimer::read(Rows& rows) {
     );
 }
 
-// Rounds come out in order, but `returning` promises none.
+// Each level comes out in order, but several queues may share one.
 void Claimer::sort_by_priority() {
     const auto key = [&](std::size_t i) {
         return std::tuple(-claim_.messages[i].priority, claim_.messages[i].id);
