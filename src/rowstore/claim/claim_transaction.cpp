@@ -154,13 +154,13 @@ void ClaimTransaction::end_hopeless() {
 
 void ClaimTransaction::claim_usual() {
     const ScopedQueue& queue = scope_.queues.front();
-    Rows rows = session_.query(
-        sql::claim_ready, queue.id, remaining_, now_, in_microseconds(queue.lease), request_.worker
-    );
-    while (rows.next()) {
-        read(rows);
-        --remaining_;
-    }
+    const auto lease = in_microseconds(queue.lease);
+    const int found =
+        read_all(session_.query(sql::read_ready, queue.id, remaining_, now_, lease, request_.worker)
+        );
+    if (found == 0) return;
+    session_.post(sql::claim_ready, queue.id, found, now_, lease, request_.worker);
+    remaining_ -= found;
 }
 
 void ClaimTransaction::claim_rounds() {
@@ -197,19 +197,16 @@ void ClaimTransaction::claim_level(const Level& level) {
     const auto count = static_cast<int>(level.queues.size());
     const int share = (remaining_ + count - 1) / count;
     for (const ScopedQueue* queue : level.queues) {
-        Rows rows = session_.query(
-            sql::claim_level,
-            queue->id,
-            level.priority,
-            std::min(share, remaining_),
-            now_,
-            in_microseconds(queue->lease),
-            request_.worker
+        const int wanted = std::min(share, remaining_);
+        const auto lease = in_microseconds(queue->lease);
+        const int found = read_all(session_.query(
+            sql::read_level, queue->id, level.priority, wanted, now_, lease, request_.worker
+        ));
+        if (found == 0) continue;
+        session_.post(
+            sql::claim_level, queue->id, level.priority, found, now_, lease, request_.worker
         );
-        while (rows.next()) {
-            read(rows);
-            --remaining_;
-        }
+        remaining_ -= found;
     }
 }
 
@@ -278,6 +275,13 @@ std::string ClaimTransaction::task_data(const TaskKey& task) {
     return model::event_data({.step = slug, .task_index = task.task, .attempt = attempts});
 }
 
+// Returns how many there are. Closes the statement: the rows are updated next.
+int ClaimTransaction::read_all(Rows&& rows) {
+    int count = 0;
+    for (; rows.next(); ++count) read(rows);
+    return count;
+}
+
 void ClaimTransaction::read(Rows& rows) {
     Message& message = claim_.messages.emplace_back();
     message.id = rows.id<MessageId>(0);
@@ -298,7 +302,7 @@ void ClaimTransaction::read(Rows& rows) {
     );
 }
 
-// Rounds come out in order, but `returning` promises none.
+// Each level comes out in order, but several queues may share one.
 void ClaimTransaction::sort_by_priority() {
     const auto key = [&](std::size_t i) {
         return std::tuple(-claim_.messages[i].priority, claim_.messages[i].id);

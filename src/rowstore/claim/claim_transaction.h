@@ -55,6 +55,7 @@ private:
     void claim_level(const Level& level);
     [[nodiscard]] std::vector<Candidate> merge_due(const Level& level);
     void take(const Candidate& candidate);
+    int read_all(Rows&& rows);
     void read(Rows& rows);
     void sort_by_priority();
     void start_runs();

@@ -24,6 +24,14 @@ bool is_sleep(const StepRecord& step) {
     return step.wake_at || step.wake_after_delay;
 }
 
+// The usual checkpoint: a new step with its output, and nothing that depends on the holder.
+bool is_plain_result(const Write& write) {
+    const StepRecord& step = *write.step;
+    return step.status == StepStatus::success && step.output && !step.input && !step.error &&
+           !is_sleep(step) && step.pause_message.empty() && step.pause_condition.empty() &&
+           !write.publish && write.event.empty();
+}
+
 Timestamp end_of_wait(const Write& write, Timestamp now) {
     return write.until.value_or(now + write.delay);
 }
@@ -31,6 +39,7 @@ Timestamp end_of_wait(const Write& write, Timestamp now) {
 }  // namespace
 
 Held RunSettler::checkpoint(const Write& write) {
+    if (is_plain_result(write) && record_result(write)) return Held::yes;
     const auto holder = find_holder(write.lease);
     if (!holder) return Held::no;
     const bool recorded = record(write, *write.step, holder->worker);
@@ -94,6 +103,22 @@ std::optional<RunSettler::Holder> RunSettler::find_holder(const Lease& lease) {
     Rows rows = session_.query(sql::holder, lease.message, lease.delivery);
     if (!rows.next()) return std::nullopt;
     return Holder{rows.id<WorkerId>(0), rows.id<QueueId>(1)};
+}
+
+bool RunSettler::record_result(const Write& write) {
+    const StepRecord& step = *write.step;
+    const auto inserted = session_.execute(
+        sql::record_result,
+        write.lease.message,
+        std::string_view(step.id),
+        step.position,
+        step.attempt,
+        write.lease.delivery,
+        now_ - step.elapsed,
+        now_,
+        step.output
+    );
+    return inserted > 0;
 }
 
 bool RunSettler::record(const Write& write, const StepRecord& step, WorkerId worker) {

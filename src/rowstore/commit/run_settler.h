@@ -49,6 +49,8 @@ private:
         QueueId workflow;
     };
     [[nodiscard]] std::optional<Holder> find_holder(const Lease& lease);
+    // In one statement with the fence. False: the lease is lost, or the step has a row already.
+    bool record_result(const seam::Write& write);
     // False: the step has its result already.
     bool record(const seam::Write& write, const seam::StepRecord& step, WorkerId worker);
     bool record_resumed(const seam::Write& write, WorkerId worker);
