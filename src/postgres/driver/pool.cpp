@@ -2,13 +2,13 @@
 
 namespace pawl::postgres {
 
-Pool::Lent Pool::lend(std::optional<Duration> call_timeout) {
-    Lent lent = take();
-    lent->set_call_timeout(call_timeout);
-    return lent;
+Pool::PooledConnection Pool::lend(std::optional<Duration> call_timeout) {
+    PooledConnection connection = take();
+    connection->set_call_timeout(call_timeout);
+    return connection;
 }
 
-Pool::Lent Pool::take() {
+Pool::PooledConnection Pool::take() {
     {
         std::unique_lock lock(mutex_);
         freed_.wait(lock, [&] { return free_slots_ > 0; });

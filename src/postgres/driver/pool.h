@@ -15,17 +15,17 @@ public:
     Pool(const PostgresTarget& target, Duration connect_timeout, int size)
         : target_(target), connect_timeout_(connect_timeout), free_slots_(size) {}
 
-    class Lent {
+    class PooledConnection {
     public:
-        Lent(Pool& pool, std::unique_ptr<Connection> connection)
+        PooledConnection(Pool& pool, std::unique_ptr<Connection> connection)
             : pool_(&pool), connection_(std::move(connection)) {}
-        ~Lent() {
+        ~PooledConnection() {
             if (pool_ != nullptr) pool_->give_back(std::move(connection_));
         }
-        Lent(Lent&& other) noexcept
+        PooledConnection(PooledConnection&& other) noexcept
             : pool_(std::exchange(other.pool_, nullptr)),
               connection_(std::move(other.connection_)) {}
-        Lent& operator=(Lent&&) = delete;
+        PooledConnection& operator=(PooledConnection&&) = delete;
         Connection* operator->() const { return connection_.get(); }
         Connection& operator*() const { return *connection_; }
 
@@ -35,10 +35,10 @@ public:
     };
 
     // Waits for a free one; opens one where none is idle. Its answers may take `call_timeout`.
-    [[nodiscard]] Lent lend(std::optional<Duration> call_timeout = {});
+    [[nodiscard]] PooledConnection lend(std::optional<Duration> call_timeout = {});
 
 private:
-    [[nodiscard]] Lent take();
+    [[nodiscard]] PooledConnection take();
     void give_back(std::unique_ptr<Connection> connection);
 
     const PostgresTarget target_;
