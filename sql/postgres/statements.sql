@@ -109,6 +109,9 @@ select {schema}.delete_workflow(@workflow::text)
 -- name: list_workflows(only_workflow)
 select * from {schema}.list_workflows(@only_workflow::text)
 
+-- name: named_workflows(names)
+select * from {schema}.list_workflows() where workflow = any(@names::text[])
+
 -- name: workflow_stats(workflow, window_ms, count_limit)
 select * from {schema}.workflow_stats(@workflow::text, @window_ms::bigint, @count_limit::integer)
 

@@ -46,6 +46,16 @@ left join pawl_queues d on d.queue_id = w.dead_letter_workflow_id
 where @only_name is null or q.name = @only_name
 order by q.name;
 
+-- `names` is a JSON array.
+-- name: named_workflows(names)
+select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
+       q.lease_ms, w.run_timeout_ms, q.max_strikes, coalesce(d.name, ''), w.audit, w.created_at,
+       w.is_flow, w.task_timeout_ms, w.publish
+from json_each(@names) n
+join pawl_queues q on q.name = n.value
+join pawl_workflows w on w.workflow_id = q.queue_id
+left join pawl_queues d on d.queue_id = w.dead_letter_workflow_id;
+
 -- name: count_live_runs(workflow_id)
 select count(*) from pawl_runs where run_group in (0, 1) and workflow_id = @workflow_id;
 

@@ -38,19 +38,19 @@ std::vector<MessageId> PostgresStore::enqueue(
 ) {
     const Wake wake = notifier_.next();
     const Rows rows = producer_call(sql::enqueue_batch, enqueue_params(queue, messages, wake));
-    wake_queue(QueueId(rows.int8(0, 1)), wake);
+    notify(QueueId(rows.int8(0, 1)), wake);
     return read_ids(rows);
 }
 
 std::vector<MessageId> PostgresStore::enqueue_in(
     Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
 ) {
-    UserTransaction mine(transaction, target_.schema);
+    UserTransaction user_tx(transaction, target_.schema);
     // What is wrong with the queue is found by a read: a failing statement would end the caller's
     // transaction.
     Params name;
     name.text_array(std::span(&queue, 1));
-    const Rows found = mine.run(sql::resolve_queues, name);
+    const Rows found = user_tx.run(sql::resolve_queues, name);
     if (found.int8(0, 0) == 0) {
         throw Error(
             ErrorCode::queue_not_found,
@@ -64,7 +64,7 @@ std::vector<MessageId> PostgresStore::enqueue_in(
         );
     }
     return read_ids(
-        mine.run(sql::enqueue_batch, enqueue_params(queue, messages, Wake::in_transaction))
+        user_tx.run(sql::enqueue_batch, enqueue_params(queue, messages, Wake::in_transaction))
     );
 }
 

@@ -79,12 +79,12 @@ std::string_view name_of(OutboxReport::Kind kind) {
 void PostgresStore::publish(std::span<const OutboxRecord> events) {
     const Wake wake = notifier_.next();
     producer_call(sql::publish_batch, publish_params(events, wake));
-    wake_queue(seam::outbox_changed, wake);
+    notify(seam::outbox_changed, wake);
 }
 
 void PostgresStore::publish_in(Transaction transaction, std::span<const OutboxRecord> events) {
-    UserTransaction mine(transaction, target_.schema);
-    mine.run(sql::publish_batch, publish_params(events, Wake::in_transaction));
+    UserTransaction user_tx(transaction, target_.schema);
+    user_tx.run(sql::publish_batch, publish_params(events, Wake::in_transaction));
 }
 
 std::vector<OutboxEvent> PostgresStore::list_outbox(const OutboxFilter& filter) {

@@ -54,7 +54,7 @@ void PostgresStore::set_queue_paused(const std::string& name, bool paused) {
     Params params;
     params.text(name).boolean(paused);
     call(sql::pause_queue, params, IfAnswerLost::repeat);
-    if (!paused) wake_queue({});
+    if (!paused) notify(std::nullopt);
 }
 
 std::int64_t PostgresStore::purge_queue(const std::string& name) {

@@ -156,11 +156,11 @@ std::vector<StepInfo> PostgresStore::steps(RunId run) {
     return steps;
 }
 
-std::vector<seam::RecordedStep> PostgresStore::recorded_steps(RunId run) {
-    std::vector<seam::RecordedStep> recorded;
+std::vector<seam::ReplayStep> PostgresStore::recorded_steps(RunId run) {
+    std::vector<seam::ReplayStep> recorded;
     for (StepInfo& info : steps(run)) {
         if (info.status == StepStatus::cancelled) continue;
-        seam::RecordedStep& step = recorded.emplace_back();
+        seam::ReplayStep& step = recorded.emplace_back();
         step.id = std::move(info.id);
         step.position = info.position;
         step.status = info.status;

@@ -118,7 +118,7 @@ bool PostgresStore::fire_schedule(const ScheduleFire& fire) {
     const Wake wake = notifier_.next();
     const Rows rows = worker_call(sql::fire_schedule, fire_params(fire, wake), IfAnswerLost::doubt);
     if (!rows.boolean(0, 0)) return false;
-    if (!fire.runs.empty()) wake_queue(QueueId(rows.id(0, 1)), wake);
+    if (!fire.runs.empty()) notify(QueueId(rows.id(0, 1)), wake);
     return true;
 }
 

@@ -43,7 +43,9 @@ WorkerStatus PostgresStore::transition_worker(WorkerId worker, WorkerEvent event
 Duration PostgresStore::heartbeat_timeout(std::span<const seam::Write> extensions) const {
     Duration timeout = options().call_timeout;
     for (const seam::Write& extension : extensions)
-        timeout = std::min(timeout, std::max(extension.delay / 3, shortest_heartbeat_timeout));
+        timeout = std::min(
+            timeout, std::max(extension.as<seam::Extend>().lease / 3, shortest_heartbeat_timeout)
+        );
     return timeout;
 }
 
@@ -54,9 +56,11 @@ seam::HeartbeatResult PostgresStore::heartbeat(
     result.outcomes.resize(extensions.size());
     const auto connection = checked(heartbeat_pool_, heartbeat_timeout(extensions));
     return translated([&] {
-        Ends none;
-        if (!extensions.empty())
-            settle(*connection, extensions, seam::Attempt::first, result.outcomes, none);
+        CommitSideEffects none;
+        std::vector<const seam::Write*> writes;
+        for (const seam::Write& extension : extensions) writes.push_back(&extension);
+        if (!writes.empty())
+            commit_batch(*connection, writes, seam::Attempt::first, result.outcomes, none);
         if (worker) beat(*connection, worker, extensions.empty(), result);
         return result;
     });

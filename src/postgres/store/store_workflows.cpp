@@ -80,6 +80,12 @@ std::vector<WorkflowInfo> PostgresStore::workflows(const std::optional<std::stri
     return read_workflows(worker_call(sql::list_workflows, params, IfAnswerLost::repeat));
 }
 
+std::vector<WorkflowInfo> PostgresStore::workflows_named(std::span<const std::string> names) {
+    Params params;
+    params.text_array(names);
+    return read_workflows(worker_call(sql::named_workflows, params, IfAnswerLost::repeat));
+}
+
 WorkflowMetrics PostgresStore::workflow_metrics(const std::string& name, Duration window) {
     Params params;
     params.text(name).int8(window.count()).int4(static_cast<int>(model::count_limit));

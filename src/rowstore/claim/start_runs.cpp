@@ -61,8 +61,8 @@ void RunStarter::load_steps(RunId id, seam::ClaimedRun& run) {
     run.steps_loaded = false;
 }
 
-seam::RecordedStep read_recorded_step(const Rows& rows) {
-    seam::RecordedStep step;
+seam::ReplayStep read_recorded_step(const Rows& rows) {
+    seam::ReplayStep step;
     step.id = rows.text(0);
     step.position = rows.number(1);
     step.status = to_step_status(rows.text(2));

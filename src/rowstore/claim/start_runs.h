@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rowstore/session.h"
-#include "seam/batch.h"
+#include "seam/claim.h"
 
 namespace pawl::rowstore {
 
@@ -30,6 +30,6 @@ private:
 };
 
 // Of the statement recorded_steps.
-[[nodiscard]] seam::RecordedStep read_recorded_step(const Rows& rows);
+[[nodiscard]] seam::ReplayStep read_recorded_step(const Rows& rows);
 
 }  // namespace pawl::rowstore

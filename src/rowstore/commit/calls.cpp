@@ -43,7 +43,7 @@ CallResult read_result(Session& session, RunId run) {
     result.succeeded = to_run_status(rows.text(0)) == RunStatus::success;
     result.output = rows.text(1);
     if (!result.succeeded) {
-        result.words = fmt::format(
+        result.message = fmt::format(
             "run {} of workflow '{}' ended as {}: {}",
             run.value(),
             rows.text(3),
@@ -61,7 +61,7 @@ void end_step(WriteScope& scope, const Caller& caller, const CallResult& result)
     if (result.succeeded) {
         output = result.output;
     } else {
-        error = model::to_json({"call_failed", result.words, caller.step, 1}).text;
+        error = model::to_json({"call_failed", result.message, caller.step, 1}).text;
     }
     const auto ended = session.execute(
         sql::end_called_step,

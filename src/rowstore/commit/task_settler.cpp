@@ -67,27 +67,27 @@ void settle_maps(WriteScope& scope, RunId run) {
     }
 }
 
-Held TaskSettler::complete(const Write& write) {
-    const auto key = find_held(write.lease);
-    if (!key || (!is_map(*key) && !is_still_held(*key, write.lease))) return Held::no;
-    succeed(*key, write.output);
-    return Held::yes;
+Fence TaskSettler::complete(const Lease& lease, const seam::CompleteTask& complete) {
+    const auto key = find_held(lease);
+    if (!key || (!is_map(*key) && !is_still_held(*key, lease))) return Fence::lost;
+    succeed(*key, complete.output);
+    return Fence::held;
 }
 
-Held TaskSettler::fail(const Write& write) {
-    const auto key = find_held(write.lease);
-    if (!key || !is_still_held(*key, write.lease)) return Held::no;
-    fail(*key, Failure{write.reason, write.permanent, write.retry_delay});
-    return Held::yes;
+Fence TaskSettler::fail(const Lease& lease, const seam::FailTask& failed) {
+    const auto key = find_held(lease);
+    if (!key || !is_still_held(*key, lease)) return Fence::lost;
+    fail(*key, Failure{failed.error, failed.permanent, failed.retry_delay});
+    return Fence::held;
 }
 
-Held TaskSettler::delegate(const Write& write) {
-    const auto key = find_held(write.lease);
-    if (!key) return Held::no;
+Fence TaskSettler::delegate(const Lease& lease, const seam::DelegateTask& delegate) {
+    const auto key = find_held(lease);
+    if (!key) return Fence::lost;
     const std::string& slug = scope_.flows.get(session_, key->workflow).slug(key->step);
-    call(scope_, *write.call, {key->run, slug, key->task});
+    call(scope_, *delegate.call, {key->run, slug, key->task});
     session_.post(sql::put_off_message, key->message, scope_.now + longest_call);
-    return Held::yes;
+    return Fence::held;
 }
 
 std::optional<TaskKey> TaskSettler::find_held(const Lease& lease) {
@@ -110,8 +110,9 @@ bool TaskSettler::is_map(const TaskKey& key) {
 }
 
 std::optional<WriteStatus> TaskSettler::explain(const Write& write, Attempt attempt) {
-    if (!write.task) return std::nullopt;
-    const auto found = find(*write.task);
+    const TaskRef* const task = seam::task_of(write);
+    if (task == nullptr) return std::nullopt;
+    const auto found = find(*task);
     if (!found) return WriteStatus::cancelled;  // deleted with its flow
     if (attempt == Attempt::repeated && was_written(write, *found)) return WriteStatus::done;
     const bool over = found->status == TaskStatus::cancelled ||
@@ -123,7 +124,7 @@ std::optional<WriteStatus> TaskSettler::explain(const Write& write, Attempt atte
 // By an earlier commit of the same batch, whose answer was lost.
 bool TaskSettler::was_written(const Write& write, const Found& found) {
     if (found.delivery != write.lease.delivery) return false;
-    switch (write.kind) {
+    switch (write.kind()) {
         case WriteKind::complete_task:
             return found.status == TaskStatus::success;
         case WriteKind::fail_task:
@@ -213,14 +214,16 @@ void TaskSettler::reject_output(const TaskKey& key, std::string_view output, int
     settle_maps(scope_, key.run);
     FlowEngine engine(scope_, *find_flow_run(session_, key.run));
     const std::string& slug = engine.plan().slug(key.step);
-    const std::string words = fmt::format(
+    const std::string message = fmt::format(
         "step '{}' must return an array: map step '{}' has one task per element",
         slug,
         engine.plan().slug(map)
     );
-    const std::string error = "not_an_array: " + words;
+    const std::string error = "not_an_array: " + message;
     session_.post(sql::fail_task, key.run, key.step, key.task, std::string_view(error), scope_.now);
-    engine.reject_output(key.step, output, {"not_an_array", words, slug, read_start(key).attempts});
+    engine.reject_output(
+        key.step, output, {"not_an_array", message, slug, read_start(key).attempts}
+    );
 }
 
 void TaskSettler::succeed(const TaskKey& key, std::string_view output) {
@@ -252,7 +255,7 @@ void TaskSettler::fail(const TaskKey& key, const Failure& failure) {
     if (!failure.permanent && start.attempts < most) {
         retry(engine, key, start, failure);
     } else {
-        exhaust(engine, key, start, failure.words);
+        exhaust(engine, key, start, failure.message);
     }
 }
 
@@ -262,28 +265,28 @@ void TaskSettler::retry(
     const Duration delay = why.retry_delay.value_or(
         model::flow_retry_delay(engine.plan().base_delay(key.step), start.attempts)
     );
-    session_.post(sql::requeue_task, key.run, key.step, key.task, why.words);
+    session_.post(sql::requeue_task, key.run, key.step, key.task, why.message);
     session_.post(
         sql::requeue_message,
         key.message,
         std::string_view(delay > Duration::zero() ? "waiting" : "ready"),
         scope_.now + delay,
-        why.words
+        why.message
     );
     scope_.wakeups.add(key.workflow);
-    add_event(engine.plan(), key, start, {"task_retry", why.words});
+    add_event(engine.plan(), key, start, {"task_retry", why.message});
 }
 
 void TaskSettler::exhaust(
-    FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view words
+    FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view message
 ) {
     const FlowPlan& plan = engine.plan();
     session_.post(sql::delete_message, key.message);
-    session_.post(sql::fail_task, key.run, key.step, key.task, words, scope_.now);
+    session_.post(sql::fail_task, key.run, key.step, key.task, message, scope_.now);
     if (plan.step(key.step).options.when_exhausted != WhenExhausted::fail)
-        add_event(plan, key, start, {"step_skipped", words});
+        add_event(plan, key, start, {"step_skipped", message});
     engine.exhaust_step(
-        key.step, {"task_failed", std::string(words), plan.slug(key.step), start.attempts}
+        key.step, {"task_failed", std::string(message), plan.slug(key.step), start.attempts}
     );
 }
 
@@ -295,7 +298,7 @@ void TaskSettler::add_event(
         {.step = plan.slug(key.step),
          .task_index = key.task,
          .attempt = start.attempts,
-         .error = event.words}
+         .error = event.message}
     );
     session_.post(
         sql::add_event,
@@ -320,7 +323,7 @@ void TaskSettler::end_call(const TaskRef& ref, const CallResult& result) {
     if (result.succeeded) {
         succeed(found->key, result.output);
     } else {
-        fail(found->key, Failure{result.words});
+        fail(found->key, Failure{result.message});
     }
 }
 

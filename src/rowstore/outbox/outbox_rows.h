@@ -2,7 +2,7 @@
 #pragma once
 
 #include "rowstore/session.h"
-#include "seam/batch.h"
+#include "seam/write.h"
 
 namespace pawl::rowstore {
 

@@ -30,7 +30,7 @@ void RowStore::wake_all() {
 }
 
 void RowStore::wake(const PendingWakeups& wakeups) {
-    for (const QueueId queue : wakeups.queues) hub_.notify(queue);
+    for (const seam::WakeTopic& topic : wakeups.topics) hub_.notify(topic);
     for (const RunId run : wakeups.cancelled) signals_.notify_cancelled(run);
     if (!signals_.watched()) return;  // a worker that ends a run knows
     for (const RunId run : wakeups.ended) signals_.notify(run);

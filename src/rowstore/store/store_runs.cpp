@@ -37,9 +37,9 @@ std::vector<StepInfo> RowStore::steps(RunId run) {
     return read([&](Session& session) { return read_steps(session, run); });
 }
 
-std::vector<seam::RecordedStep> RowStore::recorded_steps(RunId run) {
+std::vector<seam::ReplayStep> RowStore::recorded_steps(RunId run) {
     return read([&](Session& session) {
-        std::vector<seam::RecordedStep> steps;
+        std::vector<seam::ReplayStep> steps;
         Rows rows = session.query(sql::recorded_steps, run);
         while (rows.next()) steps.push_back(read_recorded_step(rows));
         return steps;

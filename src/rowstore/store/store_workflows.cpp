@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "model/enum_names.h"
 #include "rowstore/run/insert_run.h"
@@ -191,6 +192,17 @@ std::vector<WorkflowInfo> RowStore::workflows(const std::optional<std::string>& 
     return read([&](Session& session) {
         std::vector<WorkflowInfo> workflows;
         Rows rows = session.query(sql::list_workflows, only);
+        while (rows.next()) workflows.push_back(read_workflow(rows));
+        return workflows;
+    });
+}
+
+std::vector<WorkflowInfo> RowStore::workflows_named(std::span<const std::string> names) {
+    const std::string list = nlohmann::json(std::vector<std::string>(names.begin(), names.end()))
+                                 .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return read([&](Session& session) {
+        std::vector<WorkflowInfo> workflows;
+        Rows rows = session.query(sql::named_workflows, std::string_view(list));
         while (rows.next()) workflows.push_back(read_workflow(rows));
         return workflows;
     });

@@ -10,7 +10,7 @@ protected:
         WorkflowTest::SetUp();
         freeze();
     }
-    static std::vector<std::string> ids_of(const std::vector<seam::RecordedStep>& steps) {
+    static std::vector<std::string> ids_of(const std::vector<seam::ReplayStep>& steps) {
         std::vector<std::string> ids;
         for (const auto& step : steps) ids.push_back(step.id);
         return ids;
