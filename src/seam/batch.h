@@ -94,9 +94,6 @@ struct Claim {
         false;  // not every queue was looked at (wide subscriptions): claim again before waiting
 };
 
-// How many bytes of recorded steps one claim brings along.
-inline constexpr std::int64_t claim_step_bytes = 4 << 20;
-
 enum class WriteKind {
     // Of plain messages. A run's or a task's message is only released, handed back or extended;
     // what would take it away is rejected (workflow_queue).

@@ -1,5 +1,7 @@
 #include "rowstore/commit/run_settler.h"
 
+#include "model/event_kinds.h"
+#include "model/rules.h"
 #include "rowstore/commit/calls.h"
 #include "rowstore/flow/flow_engine.h"
 #include "rowstore/run/insert_run.h"
@@ -152,7 +154,7 @@ std::optional<Timestamp> RunSettler::record_wait(const Write& write, WorkerId wo
 std::optional<Timestamp> RunSettler::record_call(const Write& write, WorkerId worker) {
     if (!record(write, *write.step, worker)) return std::nullopt;
     call(scope_, *write.call, {run_of(write), write.step->id, std::nullopt});
-    return limit_pause(run_of(write), now_ + longest_call);
+    return limit_pause(run_of(write), now_ + model::rules::until_called);
 }
 
 Timestamp RunSettler::limit_pause(RunId run, Timestamp until) {
@@ -160,15 +162,16 @@ Timestamp RunSettler::limit_pause(RunId run, Timestamp until) {
     return rows.next() ? std::min(until, rows.time(0)) : until;
 }
 
-void RunSettler::fail(const RunState& run, const model::RunError& error) {
+void RunSettler::fail(const RunState& run, model::EventKind why, const std::string& message) {
+    const model::RunError error{std::string(to_string(why)), message, {}, 0};
     if (run.is_flow) {
-        FlowEngine(scope_, *find_flow_run(session_, run.id)).fail(error, error.type);
+        FlowEngine(scope_, *find_flow_run(session_, run.id)).fail(error, why);
         return;
     }
     const Json json = model::to_json(error);
     session_.post(sql::delete_message, run.id);
     close(run.id, {RunStatus::error, json.text, run.delivery, {}, error.type});
-    rowstore::add_event(session_, run, error.type, json.text, now_);
+    rowstore::add_event(session_, run, why, json.text, now_);
 }
 
 void RunSettler::cancel(const RunState& run, const std::string& reason) {
@@ -176,10 +179,11 @@ void RunSettler::cancel(const RunState& run, const std::string& reason) {
         FlowEngine(scope_, *find_flow_run(session_, run.id)).cancel(reason);
         return;
     }
-    const Json json = model::to_json({"cancelled", reason, {}, 0});
+    const Json json =
+        model::to_json({std::string(to_string(model::EventKind::cancelled)), reason, {}, 0});
     session_.post(sql::delete_message, run.id);
     close(run.id, {RunStatus::cancelled, json.text, run.delivery, {}});
-    rowstore::add_event(session_, run, "cancelled", json.text, now_);
+    rowstore::add_event(session_, run, model::EventKind::cancelled, json.text, now_);
 }
 
 void RunSettler::close(RunId run, const End& end) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "model/event_kinds.h"
+#include "model/texts.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
 
@@ -136,7 +138,7 @@ Held Settler::fail(const Write& write) {
         max_attempts = rows.number(2);
     }
     if (max_attempts > 0 && attempts >= max_attempts)
-        bury(write.lease.message, fmt::format("failed {} times: {}", attempts, write.reason));
+        bury(write.lease.message, fmt::format(model::texts::failed_times, attempts, write.reason));
     return Held::yes;
 }
 
@@ -162,9 +164,9 @@ void Settler::bury(MessageId message, const std::string& reason) {
 }
 
 std::string Settler::bury_poison(MessageId message, int strikes) {
-    const std::string words = fmt::format("handed out {} times without a report", strikes);
+    const std::string words = fmt::format(model::texts::unreported, strikes);
     if (const auto run = find_run_state(session_, RunId(message.value()))) {
-        runs_.fail(*run, {"poison", words, {}, 0});
+        runs_.fail(*run, model::EventKind::poison, words);
     } else {
         bury(message, "poison: " + words);
     }

@@ -8,6 +8,7 @@
 #include "model/backoff.h"
 #include "model/check.h"
 #include "model/check_run.h"
+#include "model/rules.h"
 #include "runtime/metrics/metered_report.h"
 #include "runtime/run/run_ends.h"
 #include "runtime/work_log.h"
@@ -24,9 +25,6 @@ using seam::WriteStatus;
 
 namespace {
 
-constexpr Duration mark_running_after = 1s;
-// How long a body may go on after its time was over, before that is reported without it.
-constexpr Duration timeout_grace = 2s;
 // No step is started when the lease ends within this time: its result might come too late.
 constexpr Duration lease_margin = 50ms;
 
@@ -265,13 +263,14 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
 
 Write RunContext::checkpoint(Record record) const {
     Write write = seam::settle_write(WriteKind::checkpoint, executing_.messages.front().lease());
-    if (record->status == StepStatus::error && audits()) {
-        write.event = "step_failed";
-        write.event_data = record->error.value_or("{}");
-    } else if (record->status == StepStatus::success && audits_all()) {
-        write.event = "step_succeeded";
-        write.event_data = step_event_data(*record);
-    }
+    if (record->status == StepStatus::error)
+        audit(write, executing_, model::EventKind::step_failed, [&] {
+            return record->error.value_or("{}");
+        });
+    if (record->status == StepStatus::success)
+        audit(write, executing_, model::EventKind::step_succeeded, [&] {
+            return step_event_data(*record);
+        });
     write.step = std::move(record);
     return write;
 }
@@ -332,10 +331,7 @@ Write RunContext::step_failure(Record record, const StepOptions& options, const 
     executing_.log->failed(what, {record->attempt, attempts, delay}, why.message);
     Write write = suspend_write(RunStatus::running, delay);
     write.reason = model::storable_text(model::readable(step_error(*record, why)));
-    if (audits()) {
-        write.event = "step_retry";
-        write.event_data = *record->error;
-    }
+    audit(write, executing_, model::EventKind::step_retry, [&] { return *record->error; });
     record->status = StepStatus::pending;
     write.step = std::move(record);
     return write;
@@ -397,7 +393,7 @@ std::optional<std::stop_source> RunContext::attend(Clock::time_point now) {
     if (end_ != End::none) return std::nullopt;
     if (!deadline_ || now < *deadline_) return current_ ? attend_step(now) : std::nullopt;
     // In a step's body or between steps: what the function still does is fenced off by this report.
-    if (*deadline_ + timeout_grace <= now) {
+    if (*deadline_ + model::rules::task_grace <= now) {
         report(Reported::end, timeout_write(executing_));
         end_ = End::lost;
     }
@@ -423,7 +419,7 @@ std::string RunContext::describe() const {
 
 std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
     Current& current = *current_;
-    if (!current.marked && now - current.started_at >= mark_running_after) {
+    if (!current.marked && now - current.started_at >= model::rules::short_step) {
         current.marked = true;
         Record record = current.record;
         record->status = StepStatus::running;
@@ -434,7 +430,7 @@ std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
     const auto over_at = current.started_at + *current.options->timeout;
     if (now < over_at) return std::nullopt;
     current.timed_out = true;
-    if (now < over_at + timeout_grace) return current.stop;
+    if (now < over_at + model::rules::task_grace) return current.stop;
     // The body does not return. What it still does is fenced off by this report.
     current.record->elapsed = since(current.started_at);
     Write write = step_failure(

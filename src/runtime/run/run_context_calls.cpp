@@ -3,6 +3,8 @@
 
 #include "engine/reconnect.h"
 #include "model/check_run.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "runtime/run/run_context.h"
 #include "runtime/run/run_ends.h"
 
@@ -15,7 +17,6 @@ using seam::Write;
 namespace {
 
 // The end of the other run makes this one visible; nothing else has to.
-constexpr Duration until_called = std::chrono::hours(24) * 36'525;
 
 }  // namespace
 
@@ -34,8 +35,7 @@ Json RunContext::call(const std::string& name, const NewRun& run) {
     StepRecord record = new_record(id);
     // The store would refuse to make the run, again and again.
     if (engine::retrying(backend_, [&] { return backend_.workflows(run.workflow); }).empty()) {
-        const std::string what =
-            fmt::format("workflow '{}' does not exist: create it first", run.workflow);
+        const std::string what = fmt::format(model::texts::workflow_missing, run.workflow);
         fail_step(
             std::move(record), {}, {Thrown::Kind::permanent, "workflow_not_found", what, {}, {}}
         );
@@ -48,15 +48,12 @@ Json RunContext::call(const std::string& name, const NewRun& run) {
 void RunContext::wait_for_call(StepRecord record, const NewRun& run) {
     NewRun called = run;
     called.options.parent = RunId(executing_.messages.front().id.value());
-    Write write = suspend_write(RunStatus::paused, until_called);
+    Write write = suspend_write(RunStatus::paused, model::rules::until_called);
     write.call = std::make_shared<const NewRun>(std::move(called));
     --record.attempt;
     record.status = StepStatus::paused;
-    record.pause_message = fmt::format("waits for a run of workflow '{}'", run.workflow);
-    if (audits_all()) {
-        write.event = "suspended";
-        write.event_data = step_event_data(record);
-    }
+    record.pause_message = fmt::format(model::texts::waits_for_workflow, run.workflow);
+    audit(write, executing_, model::EventKind::suspended, [&] { return step_event_data(record); });
     write.step = std::move(record);
     suspend(std::move(write));
 }

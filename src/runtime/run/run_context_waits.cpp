@@ -39,13 +39,14 @@ void RunContext::pause_at(
     record.pause_condition = model::storable_text(condition);
     const RecordedStep* before = log_.find(record.id);
     const bool first = before == nullptr || before->status != StepStatus::paused;
-    if (first && audits()) {
-        write.event = "paused";
-        write.event_data =
-            model::to_json({"pause", record.pause_message, record.id, record.attempt}).text;
-    } else if (audits_all()) {
-        write.event = "suspended";
-        write.event_data = step_event_data(record);
+    if (first) {
+        audit(write, executing_, model::EventKind::paused, [&] {
+            return model::to_json({"pause", record.pause_message, record.id, record.attempt}).text;
+        });
+    } else {
+        audit(write, executing_, model::EventKind::suspended, [&] {
+            return step_event_data(record);
+        });
     }
     write.step = std::move(record);
     suspend(std::move(write));
@@ -125,10 +126,7 @@ void RunContext::sleep_as(Duration delay, std::optional<Timestamp> until) {
     record.status = StepStatus::paused;
     record.wake_at = until;
     record.wake_after_delay = !until;
-    if (audits_all()) {
-        write.event = "suspended";
-        write.event_data = step_event_data(record);
-    }
+    audit(write, executing_, model::EventKind::suspended, [&] { return step_event_data(record); });
     write.step = std::move(record);
     suspend(std::move(write));
 }

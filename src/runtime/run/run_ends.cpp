@@ -7,6 +7,7 @@
 
 namespace pawl::runtime {
 
+using model::EventKind;
 using seam::Write;
 using seam::WriteKind;
 
@@ -23,20 +24,14 @@ Write finish(const Executing& executing, RunStatus status) {
 Write success_write(const Executing& executing, const Json& output) {
     Write write = finish(executing, RunStatus::success);
     write.output = output.text;
-    if (executing.workflow->audit == AuditLevel::all) {
-        write.event = "run_succeeded";
-        write.event_data = "{}";
-    }
+    audit(write, executing, EventKind::run_succeeded, [] { return "{}"; });
     return write;
 }
 
 Write failure_write(const Executing& executing, const Json& error) {
     Write write = finish(executing, RunStatus::error);
     write.error = error.text;
-    if (executing.workflow->audit != AuditLevel::off) {
-        write.event = "run_failed";
-        write.event_data = error.text;
-    }
+    audit(write, executing, EventKind::run_failed, [&] { return error.text; });
     return write;
 }
 

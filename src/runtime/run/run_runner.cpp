@@ -85,10 +85,7 @@ std::optional<Write> RunRunner::ended_early(
                 executing.workflow->name
             )
         );
-        if (context.audits()) {
-            write.event = "suspension_swallowed";
-            write.event_data = "{}";
-        }
+        audit(write, executing, model::EventKind::suspension_swallowed, [] { return "{}"; });
     }
     return write;
 }
@@ -110,12 +107,12 @@ Write RunRunner::thrown_outside(
         write.reason = model::storable_text(why.message);
         // A pause that is checked, and goes on, is no new one.
         const bool first = executing.messages.front().last_error != write.reason;
-        if (first && context.audits()) {
-            write.event = "paused";
-            write.event_data = model::to_json({"pause", write.reason, {}, 0}).text;
-        } else if (context.audits_all()) {
-            write.event = "suspended";
-            write.event_data = "{}";
+        if (first) {
+            audit(write, executing, model::EventKind::paused, [&] {
+                return model::to_json({"pause", write.reason, {}, 0}).text;
+            });
+        } else {
+            audit(write, executing, model::EventKind::suspended, [] { return "{}"; });
         }
         return write;
     }
@@ -130,10 +127,9 @@ Write RunRunner::thrown_outside(
     Write write = context.suspend_write(RunStatus::running, delay);
     write.attempts = attempts;
     write.reason = model::storable_text(model::readable(error));
-    if (context.audits()) {
-        write.event = "run_retry";
-        write.event_data = model::to_json(error).text;
-    }
+    audit(write, executing, model::EventKind::run_retry, [&] {
+        return model::to_json(error).text;
+    });
     return write;
 }
 
