@@ -66,9 +66,10 @@ select {schema}.pause_queue(@queue::text, @paused::boolean)
 -- name: purge_queue(queue)
 select {schema}.purge_queue(@queue::text)
 
--- name: list_queues(only_queue)
-select q.queue_id, q.name, q.paused, q.keep_archive, q.lease_ms, q.max_strikes, q.max_attempts, d.name, q.created_at,
-       case when w.workflow_id is null then 'plain' when w.is_flow then 'flow' else 'workflow' end
+-- shared: list_queues(only_queue) -> queue
+select q.queue_id, q.name as queue, q.paused, q.keep_archive, q.lease_ms, q.max_strikes, q.max_attempts,
+       d.name as dead_letter_queue, q.created_at,
+       case when w.workflow_id is null then 'plain' when w.is_flow then 'flow' else 'workflow' end as kind
 from {schema}.queues q
 left join {schema}.queues d on d.queue_id = q.dead_letter_queue_id
 left join {schema}.workflows w on w.workflow_id = q.queue_id
@@ -85,13 +86,13 @@ left join {schema}.queues q using (name)
 left join {schema}.workflows w on w.workflow_id = q.queue_id
 order by n.place
 
--- name: queue_stats(queue_names, count_limit, archive_limit)
+-- name: queue_stats(queue_names, count_limit, archive_limit) -> queue_stats
 select * from {schema}.queue_stats(@queue_names::text[], @count_limit::integer, @archive_limit::integer)
 
--- name: list_messages(queue, wanted_state, after_message, max_rows, only_message)
+-- name: list_messages(queue, wanted_state, after_message, max_rows, only_message) -> message
 select * from {schema}.list_messages(@queue::text, @wanted_state::text, @after_message::bigint, @max_rows::integer, @only_message::bigint)
 
--- name: list_archive(queue, wanted_dead, after_message, max_rows)
+-- name: list_archive(queue, wanted_dead, after_message, max_rows) -> archived
 select * from {schema}.list_archive(@queue::text, @wanted_dead::boolean, @after_message::bigint, @max_rows::integer)
 
 -- name: replay(queue, only_message)
@@ -106,13 +107,13 @@ select {schema}.create_workflow(@workflow::text, @max_attempts::integer, @backof
 -- name: delete_workflow(workflow)
 select {schema}.delete_workflow(@workflow::text)
 
--- name: list_workflows(only_workflow)
+-- shared: list_workflows(only_workflow) -> workflow
 select * from {schema}.list_workflows(@only_workflow::text)
 
--- name: named_workflows(names)
+-- name: named_workflows(names) -> workflow
 select * from {schema}.list_workflows() where workflow = any(@names::text[])
 
--- name: workflow_stats(workflow, window_ms, count_limit)
+-- name: workflow_stats(workflow, window_ms, count_limit) -> workflow_stats
 select * from {schema}.workflow_stats(@workflow::text, @window_ms::bigint, @count_limit::integer)
 
 -- name: has_live_handler(workflow)
@@ -127,13 +128,13 @@ select run_ids, created, workflow_ids from {schema}.trigger_batch(@workflows::te
 -- name: trigger_one(workflow, input, priority, max_attempts, parent_run_id, wake)
 select array[t.run_id], array[t.created], array[t.workflow_id] from {schema}.trigger_one(@workflow::text, @input::text, @priority::integer, @max_attempts::integer, @parent_run_id::bigint, @wake::boolean) t
 
--- name: get_run(run_id)
+-- name: get_run(run_id) -> run
 select * from {schema}.run_rows r where r.run_id = @run_id::bigint
 
--- name: find_end(run_id)
-select e.status, e.deleted_at is not null, e.output from {schema}.run_ends e where e.run_id = @run_id::bigint
+-- shared: find_end(run_id) -> run_end
+select e.status, e.deleted_at is not null as deleted, e.output from {schema}.run_ends e where e.run_id = @run_id::bigint
 
--- name: list_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows)
+-- name: list_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows) -> run
 select r.*
 from unnest({schema}.find_runs(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @before_run::bigint, @max_rows::integer)) with ordinality as u (id, place)
 join {schema}.run_rows r on r.run_id = u.id
@@ -142,14 +143,14 @@ order by u.place
 -- name: run_counts(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, count_limit)
 select * from {schema}.run_counts(@workflow::text, @status::text, @created_from::timestamptz, @created_before::timestamptz, @tag::text, @idempotency_key::text, @include_deleted::boolean, @count_limit::integer)
 
--- name: lineage(run_id)
+-- name: lineage(run_id) -> run
 select * from {schema}.lineage(@run_id::bigint)
 
--- name: list_steps(run_id)
+-- shared: list_steps(run_id) -> step
 select step_id::text, position, status, attempt, delivery, worker_id, input, output, error, pause_message, pause_condition, wake_at, started_at, completed_at, remaining_deps, initial_tasks, remaining_tasks, skip_reason
 from {schema}.step_rows where run_id = @run_id::bigint order by position, step_id
 
--- name: list_events(run_id)
+-- shared: list_events(run_id) -> event
 select event_id, run_id, kind, data, worker_id, delivery, at from {schema}.event_rows where run_id = @run_id::bigint order by event_id
 
 -- name: resume(run_id, step_id, data)
@@ -186,7 +187,7 @@ select {schema}.delete_run(@run_id::bigint, @reason::text)
 -- name: await_run(run_id)
 select {schema}.await_run(@run_id::bigint)
 
--- name: list_schedules(only_schedule)
+-- shared: list_schedules(only_schedule) -> schedule
 select * from {schema}.list_schedules(@only_schedule::text)
 
 -- name: save_schedule(schedule_id, version, schedule, workflow, cron, time_zone, params, starts_at, ends_at, jitter_ms, priority, overlap, catch_up, catch_up_limit, paused, next_fire_at, waiting_fire_at)
@@ -195,7 +196,7 @@ select {schema}.save_schedule(@schedule_id::bigint, @version::bigint, @schedule:
 -- name: delete_schedule(schedule)
 select {schema}.delete_schedule(@schedule::text)
 
--- name: due_schedules(max_rows)
+-- name: due_schedules(max_rows) -> due_schedule
 select * from {schema}.due_schedules(@max_rows::integer)
 
 -- name: fire_schedule(schedule_id, version, fire_ats, ats, idempotency_keys, next_fire_at, wake)
@@ -210,10 +211,10 @@ select {schema}.publish_steps(@run_ids::bigint[], @deliveries::integer[], @step_
 -- name: add_step_events(run_ids, deliveries, repeated, step_ids, statuses, event_kinds, event_data)
 select {schema}.add_step_events(@run_ids::bigint[], @deliveries::integer[], @step_ids::text[], @statuses::text[], @event_kinds::text[], @event_data::text[], @repeated::boolean)
 
--- name: list_outbox(wanted_status, wanted_type, wanted_aggregate, wanted_run, after_event, max_rows)
+-- name: list_outbox(wanted_status, wanted_type, wanted_aggregate, wanted_run, after_event, max_rows) -> outbox_event
 select * from {schema}.list_outbox(@wanted_status::text, @wanted_type::text, @wanted_aggregate::text, @wanted_run::bigint, @after_event::bigint, @max_rows::integer)
 
--- name: claim_outbox(qty, per_aggregate, lease_ms, from_at, from_id)
+-- name: claim_outbox(qty, per_aggregate, lease_ms, from_at, from_id) -> claimed_event
 select * from {schema}.claim_outbox_from(@qty::integer, @per_aggregate::integer, @lease_ms::bigint, @from_at::timestamptz, @from_id::bigint)
 
 -- name: report_outbox(outbox_ids, deliveries, kinds, errors, delays_ms)
@@ -246,7 +247,7 @@ select {schema}.register_worker(@name::text, @host::text, @port::integer, @pid::
 -- name: transition_worker(worker_id, event)
 select {schema}.transition_worker(@worker_id::bigint, @event::text)
 
--- name: list_workers(only_worker)
+-- name: list_workers(only_worker) -> worker
 select * from {schema}.list_workers(@only_worker::bigint)
 
 -- name: purge_workers(older_than_ms)
@@ -255,7 +256,7 @@ select {schema}.purge_workers(@older_than_ms::bigint)
 -- name: delete_worker(worker_id)
 select {schema}.delete_worker(@worker_id::bigint)
 
--- name: list_held(worker_id, after_message, max_rows)
+-- name: list_held(worker_id, after_message, max_rows) -> message
 select * from {schema}.list_held(@worker_id::bigint, @after_message::bigint, @max_rows::integer)
 
 -- name: worker_counts(count_limit)

@@ -7,6 +7,8 @@
 #include "engine/settle.h"
 #include "model/check.h"
 #include "model/counts.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "seam/backend.h"
 
 namespace pawl {
@@ -106,11 +108,11 @@ WriteAction failed(const std::string& error, Duration delay) {
 // A plain dequeue has no way to end a run or a task.
 QueueId dequeuable(const QueueInfo& queue) {
     if (queue.kind == QueueKind::plain) return queue.id;
-    const std::string_view what =
-        queue.kind == QueueKind::flow
-            ? "the tasks of a flow: take them with poll_for_tasks()"
-            : "the runs of a workflow: a worker with a handler takes them";
-    throw Error(ErrorCode::workflow_queue, fmt::format("queue '{}' carries {}", queue.name, what));
+    model::refuse(
+        ErrorCode::workflow_queue,
+        queue.kind == QueueKind::flow ? fmt::format(model::texts::queue_of_tasks, queue.name)
+                                      : fmt::format(model::texts::queue_of_runs, queue.name)
+    );
 }
 
 }  // namespace
@@ -145,8 +147,9 @@ std::vector<MessageId> Queue::enqueue_in(
 }
 
 std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
-    if (options.max_messages < 1 || options.max_messages > 10'000)
-        throw Error(ErrorCode::invalid_argument, "max_messages must be 1 to 10000");
+    constexpr int most = model::rules::max_batch;
+    if (options.max_messages < 1 || options.max_messages > most)
+        model::refuse(fmt::format("max_messages must be 1 to {}", most));
     if (options.lease) model::check_positive("lease", *options.lease);
     model::check_delay("wait", options.wait);
 
@@ -217,18 +220,15 @@ Outcome Queue::fail(const Message& message, const std::string& error, Duration d
 QueueInfo Queue::info() const {
     auto found = retrying(*backend_, [&] { return backend_->find_queue(name_); });
     if (found) return std::move(*found);
-    throw Error(
-        ErrorCode::queue_not_found, fmt::format("queue '{}' does not exist: create it first", name_)
-    );
+    throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_));
 }
 
 QueueStats Queue::stats() const {
-    auto found =
-        retrying(*backend_, [&] { return backend_->queue_stats(name_, model::count_limit); });
+    auto found = retrying(*backend_, [&] {
+        return backend_->queue_stats(name_, model::rules::count_limit);
+    });
     if (!found.empty()) return std::move(found.front());
-    throw Error(
-        ErrorCode::queue_not_found, fmt::format("queue '{}' does not exist: create it first", name_)
-    );
+    throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_));
 }
 
 std::optional<Message> Queue::get(MessageId id) const {
@@ -236,12 +236,12 @@ std::optional<Message> Queue::get(MessageId id) const {
 }
 
 std::vector<Message> Queue::list(MessageState state, const PageRequest& page) const {
-    model::check_page(page);
+    model::check_page_limit(page.limit);
     return retrying(*backend_, [&] { return backend_->list_messages(name_, state, page); });
 }
 
 std::vector<ArchivedMessage> Queue::archived(ArchiveFilter filter, const PageRequest& page) const {
-    model::check_page(page);
+    model::check_page_limit(page.limit);
     return retrying(*backend_, [&] { return backend_->list_archive(name_, filter, page); });
 }
 

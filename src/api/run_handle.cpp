@@ -6,6 +6,7 @@
 #include "base/deadline.h"
 #include "engine/reconnect.h"
 #include "model/run_error.h"
+#include "model/texts.h"
 #include "seam/backend.h"
 
 namespace pawl {
@@ -24,7 +25,7 @@ constexpr int longest_poll_part = 10;
 constexpr std::chrono::microseconds shortest_look{200};
 
 [[noreturn]] void throw_missing(RunId id) {
-    throw Error(ErrorCode::run_not_found, fmt::format("run {} does not exist", id.value()));
+    throw Error(ErrorCode::run_not_found, fmt::format(model::texts::run_missing, id.value()));
 }
 
 // Of a run that will have no output.

@@ -7,6 +7,7 @@
 
 #include "base/deadline.h"
 #include "engine/reconnect.h"
+#include "model/rules.h"
 #include "runtime/sleep_until_stop.h"
 
 namespace pawl::runtime {
@@ -213,8 +214,8 @@ std::shared_ptr<const WorkflowInfo> Claimer::workflow_of(QueueId queue, const Ha
     WorkflowInfo defaults;
     defaults.queue = queue;
     defaults.name = spec.queue;
-    defaults.backoff_base = 1s;
-    defaults.backoff_cap = 5min;
+    defaults.backoff_base = model::rules::default_backoff_base;
+    defaults.backoff_cap = model::rules::default_backoff_cap;
     return info = std::make_shared<const WorkflowInfo>(std::move(defaults));
 }
 

@@ -9,6 +9,7 @@
 #include "engine/reconnect.h"
 #include "model/check_outbox.h"
 #include "model/flow.h"
+#include "model/rules.h"
 #include "runtime/validate_worker.h"
 
 namespace pawl::runtime {
@@ -129,7 +130,7 @@ Duration WorkerRuntime::shortest_lease(
         for (const FlowStep& step : flow.steps) {
             const auto timeout = step.options.timeout ? step.options.timeout : flow.options.timeout;
             if (timeout && *timeout > Duration::zero())
-                shortest = std::min(shortest, *timeout + model::task_grace);
+                shortest = std::min(shortest, *timeout + model::rules::task_grace);
         }
     }
     return shortest;

@@ -90,7 +90,4 @@ struct Claim {
     bool more = false;
 };
 
-// How many bytes of recorded steps one claim may return.
-inline constexpr std::int64_t claim_step_bytes = 4 << 20;
-
 }  // namespace pawl::seam

@@ -490,7 +490,7 @@ TEST_P(FlowProtocolTest, bad_calls_have_errors_of_their_own) {
     refused("ensure_flow('{\"slug\":\"f\",\"timeout\":\"x\"}')", "must be a number of seconds");
     refused(
         "ensure_flow('{\"slug\":\"flow\",\"steps\":[{\"slug\":\"a\"}]}')",
-        "PW017 flow 'flow' is there and differs: it has 4 steps, not 1"
+        "PW017 flow 'flow' exists and differs: it has 4 steps, not 1"
     );
     const std::string run = start_run();
     refused("resume(" + run + ", 'a')", "PW003 run " + run + " is a flow's");

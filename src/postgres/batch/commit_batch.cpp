@@ -3,6 +3,7 @@
 #include <array>
 
 #include "generated/postgres_sql.h"
+#include "model/enum_names.h"
 #include "postgres/batch/run_params.h"
 #include "postgres/batch/task_params.h"
 
@@ -225,17 +226,18 @@ std::vector<Part> parts_of(seam::Writes writes) {
     return parts;
 }
 
-WriteStatus to_status(std::string_view outcome) {
-    if (outcome == "done") return WriteStatus::done;
-    if (outcome == "cancelled") return WriteStatus::cancelled;
-    return outcome == "busy" ? WriteStatus::busy : WriteStatus::lease_lost;
-}
+constexpr model::NameTable<WriteStatus, 4> settle_outcomes{{
+    {WriteStatus::done, "done"},
+    {WriteStatus::cancelled, "cancelled"},
+    {WriteStatus::busy, "busy"},
+    {WriteStatus::lease_lost, "lease_lost"},
+}};
 
 WriteOutcome to_outcome(std::string_view outcome, const Write& write) {
     if (outcome == "workflow_queue") return seam::refused_workflow_message(write);
     if (outcome == "other_queue") return seam::refused_other_queue(write);
     if (outcome == "invalid") return seam::refused_value(write);
-    return {to_status(outcome), {}};
+    return {model::stored_value(settle_outcomes, outcome, "outcome"), {}};
 }
 
 void add_queues(const Rows& answer, int column, CommitSideEffects& effects) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "generated/postgres_sql.h"
+#include "model/texts.h"
 #include "postgres/driver/user_transaction.h"
 #include "postgres/store/postgres_store.h"
 
@@ -52,16 +53,10 @@ std::vector<MessageId> PostgresStore::enqueue_in(
     name.text_array(std::span(&queue, 1));
     const Rows found = user_tx.run(sql::resolve_queues, name);
     if (found.int8(0, 0) == 0) {
-        throw Error(
-            ErrorCode::queue_not_found,
-            fmt::format("queue '{}' does not exist: create it first", queue)
-        );
+        throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, queue));
     }
     if (found.boolean(0, 1)) {
-        throw Error(
-            ErrorCode::workflow_queue,
-            fmt::format("queue '{}' belongs to a workflow: trigger it instead", queue)
-        );
+        throw Error(ErrorCode::workflow_queue, fmt::format(model::texts::queue_of_workflow, queue));
     }
     return read_ids(
         user_tx.run(sql::enqueue_batch, enqueue_params(queue, messages, Wake::in_transaction))

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "generated/postgres_sql.h"
+#include "model/texts.h"
 #include "postgres/batch/trigger_params.h"
 #include "postgres/driver/user_transaction.h"
 #include "postgres/store/postgres_store.h"
@@ -52,7 +53,7 @@ void require_workflows(UserTransaction& user_tx, std::span<const NewRun> runs) {
         if (found.boolean(static_cast<int>(i), 1)) continue;
         throw Error(
             ErrorCode::workflow_not_found,
-            fmt::format("workflow '{}' does not exist: create it first", runs[i].workflow)
+            fmt::format(model::texts::workflow_missing, runs[i].workflow)
         );
     }
 }

@@ -6,6 +6,7 @@
 #include <pawl/workflow.h>
 #include <vector>
 
+#include "model/rules.h"
 #include "rowstore/session.h"
 #include "seam/claim.h"
 
@@ -26,7 +27,7 @@ private:
     Session& session_;
     const WorkerId worker_;
     const Timestamp now_;
-    std::int64_t bytes_left_ = seam::claim_step_bytes;
+    std::int64_t bytes_left_ = model::rules::claim_step_bytes;
 };
 
 // Of the statement recorded_steps.

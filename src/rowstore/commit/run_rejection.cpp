@@ -1,6 +1,7 @@
 // The holder of a run cannot decode an answer: the step is paused again.
 #include <nlohmann/json.hpp>
 
+#include "model/event_kinds.h"
 #include "rowstore/commit/run_settler.h"
 #include "rowstore/statements.h"
 
@@ -68,7 +69,11 @@ Rejection RunSettler::reject(
     const auto state = find_run_state(session_, run);
     if (state)
         rowstore::add_event(
-            session_, *state, "resume_rejected", rejection_data(step, message, answer), now_
+            session_,
+            *state,
+            model::EventKind::resume_rejected,
+            rejection_data(step, message, answer),
+            now_
         );
     if (publishes) publisher_.paused(run, pause);
     return Rejection::done;

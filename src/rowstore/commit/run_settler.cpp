@@ -1,5 +1,7 @@
 #include "rowstore/commit/run_settler.h"
 
+#include "model/event_kinds.h"
+#include "model/rules.h"
 #include "rowstore/commit/calls.h"
 #include "rowstore/flow/flow_engine.h"
 #include "rowstore/run/insert_run.h"
@@ -189,7 +191,7 @@ std::optional<Timestamp> RunSettler::record_call(
 ) {
     if (!record(lease, suspend, worker)) return std::nullopt;
     call(scope_, *suspend.call, {run_of(lease), suspend.step->id, std::nullopt});
-    return limit_pause(run_of(lease), now_ + longest_call);
+    return limit_pause(run_of(lease), now_ + model::rules::until_called);
 }
 
 Timestamp RunSettler::limit_pause(RunId run, Timestamp until) {
@@ -197,15 +199,16 @@ Timestamp RunSettler::limit_pause(RunId run, Timestamp until) {
     return rows.next() ? std::min(until, rows.time(0)) : until;
 }
 
-void RunSettler::fail(const RunState& run, const model::RunError& error) {
+void RunSettler::fail(const RunState& run, model::EventKind why, const std::string& message) {
+    const model::RunError error{std::string(to_string(why)), message, {}, 0};
     if (run.is_flow) {
-        FlowEngine(scope_, *find_flow_run(session_, run.id)).fail(error, error.type);
+        FlowEngine(scope_, *find_flow_run(session_, run.id)).fail(error, why);
         return;
     }
     const Json json = model::to_json(error);
     session_.post(sql::delete_message, run.id);
     close(run.id, {RunStatus::error, json.text, run.delivery, {}, error.type});
-    rowstore::add_event(session_, run, error.type, json.text, now_);
+    rowstore::add_event(session_, run, why, json.text, now_);
 }
 
 void RunSettler::cancel(const RunState& run, const std::string& reason) {
@@ -213,10 +216,11 @@ void RunSettler::cancel(const RunState& run, const std::string& reason) {
         FlowEngine(scope_, *find_flow_run(session_, run.id)).cancel(reason);
         return;
     }
-    const Json json = model::to_json({"cancelled", reason, {}, 0});
+    const Json json =
+        model::to_json({std::string(to_string(model::EventKind::cancelled)), reason, {}, 0});
     session_.post(sql::delete_message, run.id);
     close(run.id, {RunStatus::cancelled, json.text, run.delivery, {}});
-    rowstore::add_event(session_, run, "cancelled", json.text, now_);
+    rowstore::add_event(session_, run, model::EventKind::cancelled, json.text, now_);
 }
 
 void RunSettler::close(RunId run, const End& end) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "model/event_kinds.h"
 #include "model/run_error.h"
 #include "rowstore/commit/run_publisher.h"
 #include "rowstore/commit/task_settler.h"
@@ -38,9 +39,9 @@ public:
         const seam::Write& write, seam::Attempt attempt
     );
 
-    // Ends a live run, a flow's too, whoever holds it: ERROR with the error's type as the event, or
-    // CANCELLED.
-    void fail(const RunState& run, const model::RunError& error);
+    // Ends a live run or flow run that no worker has to hold: ERROR, with `why` as the type of the
+    // error and as the event, or CANCELLED.
+    void fail(const RunState& run, model::EventKind why, const std::string& message);
     void cancel(const RunState& run, const std::string& reason);
 
 private:

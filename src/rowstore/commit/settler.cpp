@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "model/event_kinds.h"
+#include "model/texts.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
 
@@ -99,7 +101,7 @@ Fence Settler::apply(const Write& write, const seam::Fail& fail) {
         max_attempts = rows.number(2);
     }
     if (max_attempts > 0 && attempts >= max_attempts)
-        bury(write.lease.message, fmt::format("failed {} times: {}", attempts, fail.error));
+        bury(write.lease.message, fmt::format(model::texts::failed_times, attempts, fail.error));
     return Fence::held;
 }
 
@@ -149,9 +151,9 @@ void Settler::bury(MessageId message, const std::string& reason) {
 }
 
 std::string Settler::bury_poison(MessageId message, int strikes) {
-    const std::string error = fmt::format("handed out {} times without a report", strikes);
+    const std::string error = fmt::format(model::texts::unreported, strikes);
     if (const auto run = find_run_state(session_, RunId(message.value()))) {
-        runs_.fail(*run, {"poison", error, {}, 0});
+        runs_.fail(*run, model::EventKind::poison, error);
     } else {
         bury(message, "poison: " + error);
     }

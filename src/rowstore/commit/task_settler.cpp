@@ -6,12 +6,15 @@
 #include "model/enum_names.h"
 #include "model/event_data.h"
 #include "model/flow.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "rowstore/commit/calls.h"
 #include "rowstore/run/run_lookup.h"
 #include "rowstore/statements.h"
 
 namespace pawl::rowstore {
 
+using model::EventKind;
 using seam::Attempt;
 using seam::Write;
 using seam::WriteKind;
@@ -86,7 +89,7 @@ Fence TaskSettler::delegate(const Lease& lease, const seam::DelegateTask& delega
     if (!key) return Fence::lost;
     const std::string& slug = scope_.flows.get(session_, key->workflow).slug(key->step);
     call(scope_, *delegate.call, {key->run, slug, key->task});
-    session_.post(sql::put_off_message, key->message, scope_.now + longest_call);
+    session_.post(sql::put_off_message, key->message, scope_.now + model::rules::until_called);
     return Fence::held;
 }
 
@@ -214,11 +217,8 @@ void TaskSettler::reject_output(const TaskKey& key, std::string_view output, int
     settle_maps(scope_, key.run);
     FlowEngine engine(scope_, *find_flow_run(session_, key.run));
     const std::string& slug = engine.plan().slug(key.step);
-    const std::string message = fmt::format(
-        "step '{}' must return an array: map step '{}' has one task per element",
-        slug,
-        engine.plan().slug(map)
-    );
+    const std::string message =
+        fmt::format(model::texts::step_must_return_array, slug, engine.plan().slug(map));
     const std::string error = "not_an_array: " + message;
     session_.post(sql::fail_task, key.run, key.step, key.task, std::string_view(error), scope_.now);
     engine.reject_output(
@@ -231,8 +231,8 @@ void TaskSettler::succeed(const TaskKey& key, std::string_view output) {
     session_.post(sql::succeed_task, key.run, key.step, key.task, output, scope_.now);
     if (const auto map = find_starved_map(key, output)) return reject_output(key, output, *map);
     const FlowPlan& plan = scope_.flows.get(session_, key.workflow);
-    if (plan.audit == AuditLevel::all)
-        add_event(plan, key, read_start(key), {"task_succeeded", std::nullopt});
+    if (model::is_audited(plan.audit, EventKind::task_succeeded))
+        add_event(plan, key, read_start(key), {EventKind::task_succeeded, std::nullopt});
     if (is_map(key)) {
         ++scope_.map_progress[{key.run, key.step}];
     } else {
@@ -274,7 +274,7 @@ void TaskSettler::retry(
         why.message
     );
     scope_.wakeups.add(key.workflow);
-    add_event(engine.plan(), key, start, {"task_retry", why.message});
+    add_event(engine.plan(), key, start, {EventKind::task_retry, why.message});
 }
 
 void TaskSettler::exhaust(
@@ -284,7 +284,7 @@ void TaskSettler::exhaust(
     session_.post(sql::delete_message, key.message);
     session_.post(sql::fail_task, key.run, key.step, key.task, message, scope_.now);
     if (plan.step(key.step).options.when_exhausted != WhenExhausted::fail)
-        add_event(plan, key, start, {"step_skipped", message});
+        add_event(plan, key, start, {EventKind::step_skipped, message});
     engine.exhaust_step(
         key.step, {"task_failed", std::string(message), plan.slug(key.step), start.attempts}
     );
@@ -293,7 +293,7 @@ void TaskSettler::exhaust(
 void TaskSettler::add_event(
     const FlowPlan& plan, const TaskKey& key, const Start& start, const Event& event
 ) {
-    if (plan.audit == AuditLevel::off) return;
+    if (!model::is_audited(plan.audit, event.kind)) return;
     const std::string text = model::event_data(
         {.step = plan.slug(key.step),
          .task_index = key.task,
@@ -303,7 +303,7 @@ void TaskSettler::add_event(
     session_.post(
         sql::add_event,
         key.run,
-        event.kind,
+        to_string(event.kind),
         std::string_view(text),
         start.worker,
         start.delivery,

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/event_kinds.h"
 #include "rowstore/commit/write_scope.h"
 #include "rowstore/flow/flow_engine.h"
 #include "seam/outcome.h"
@@ -96,7 +97,7 @@ private:
         FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view message
     );
     struct Event {
-        std::string_view kind;
+        model::EventKind kind;
         std::optional<std::string_view> message;  // what went wrong
     };
     void add_event(

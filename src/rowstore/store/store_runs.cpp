@@ -15,7 +15,11 @@ std::optional<seam::RunEnd> RowStore::find_end(RunId run) {
     return read([&](Session& session) -> std::optional<seam::RunEnd> {
         Rows rows = session.query(sql::find_end, run);
         if (!rows.next()) return std::nullopt;
-        return seam::RunEnd{to_run_status(rows.text(0)), rows.flag(1), rows.optional_json(2)};
+        using End = store::row::RunEnd;
+        return seam::RunEnd{
+            to_run_status(rows.text(End::status)),
+            rows.flag(End::deleted),
+            rows.optional_json(End::output)};
     });
 }
 

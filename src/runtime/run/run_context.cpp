@@ -8,12 +8,14 @@
 #include "model/backoff.h"
 #include "model/check.h"
 #include "model/check_run.h"
+#include "model/rules.h"
 #include "runtime/metrics/metered_report.h"
 #include "runtime/run/run_ends.h"
 #include "runtime/work_log.h"
 
 namespace pawl::runtime {
 
+using model::EventKind;
 using model::Thrown;
 using seam::AuditEvent;
 using seam::Checkpoint;
@@ -124,8 +126,7 @@ void RunContext::suspend(Suspend suspend, base::HeapOptional<AuditEvent> event) 
 }
 
 void RunContext::suspend_at_step(Suspend waits, StepWrite step) {
-    base::HeapOptional<AuditEvent> event;
-    if (audits_all()) event = AuditEvent{"suspended", step_event_data(step)};
+    auto event = audited(call_, EventKind::suspended, [&] { return step_event_data(step); });
     waits.step = std::move(step);
     suspend(std::move(waits), std::move(event));
 }
@@ -271,11 +272,11 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
 
 Write RunContext::checkpoint(Record record) const {
     base::HeapOptional<AuditEvent> event;
-    if (record->status == StepStatus::error && audits()) {
-        event = AuditEvent{"step_failed", record->error.value_or("{}")};
-    } else if (record->status == StepStatus::success && audits_all()) {
-        event = AuditEvent{"step_succeeded", step_event_data(*record)};
-    }
+    if (record->status == StepStatus::error)
+        event =
+            audited(call_, EventKind::step_failed, [&] { return record->error.value_or("{}"); });
+    if (record->status == StepStatus::success)
+        event = audited(call_, EventKind::step_succeeded, [&] { return step_event_data(*record); });
     return {call_.lease(), Checkpoint{std::move(record)}, std::move(event)};
 }
 
@@ -335,8 +336,7 @@ Write RunContext::step_failure(Record record, const StepOptions& options, const 
     call_.log().failed(what, {record->attempt, attempts, delay}, why.message);
     Suspend retry = suspension_for(RunStatus::running, delay);
     retry.last_error = model::storable_text(model::readable(step_error(*record, why)));
-    base::HeapOptional<AuditEvent> event;
-    if (audits()) event = AuditEvent{"step_retry", *record->error};
+    auto event = audited(call_, EventKind::step_retry, [&] { return *record->error; });
     record->status = StepStatus::pending;
     retry.step = std::move(record);
     return {call_.lease(), std::move(retry), std::move(event)};

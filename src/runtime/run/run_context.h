@@ -80,8 +80,6 @@ public:
     [[nodiscard]] Duration backoff(int failures, const StepOptions& options = {}) const;
     // The run waits; its failures without progress are counted on.
     [[nodiscard]] seam::Suspend suspension_for(RunStatus status, Duration delay) const;
-    [[nodiscard]] bool audits() const { return call_.workflow->audit != AuditLevel::off; }
-    [[nodiscard]] bool audits_all() const { return call_.workflow->audit == AuditLevel::all; }
     [[nodiscard]] std::optional<Clock::time_point> deadline() const { return deadline_; }
 
     // --- for the watchdog: marks a long step as RUNNING, enforces the times ---

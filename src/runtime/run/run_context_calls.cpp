@@ -3,6 +3,8 @@
 
 #include "engine/reconnect.h"
 #include "model/check_run.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "runtime/run/run_context.h"
 #include "runtime/run/run_ends.h"
 
@@ -15,7 +17,6 @@ using seam::Suspend;
 namespace {
 
 // The end of the other run makes this one visible; nothing else has to.
-constexpr Duration until_called = std::chrono::hours(24) * 36'525;
 
 }  // namespace
 
@@ -34,8 +35,7 @@ Json RunContext::call(const std::string& name, const NewRun& run) {
     StepWrite record = new_record(id);
     // The store would refuse to make the run, again and again.
     if (engine::retrying(backend_, [&] { return backend_.workflows(run.workflow); }).empty()) {
-        const std::string what =
-            fmt::format("workflow '{}' does not exist: create it first", run.workflow);
+        const std::string what = fmt::format(model::texts::workflow_missing, run.workflow);
         fail_step(
             std::move(record), {}, {Thrown::Kind::permanent, "workflow_not_found", what, {}, {}}
         );
@@ -46,12 +46,12 @@ Json RunContext::call(const std::string& name, const NewRun& run) {
 // The run is created once: a replay that finds the step still waiting gets here again, and the
 // store keeps the run that the step already waits for.
 void RunContext::wait_for_call(StepWrite step, const NewRun& run) {
-    Suspend waits = suspension_for(RunStatus::paused, until_called);
+    Suspend waits = suspension_for(RunStatus::paused, model::rules::until_called);
     waits.call = run;
     waits.call->options.parent = call_.id();
     --step.attempt;
     step.status = StepStatus::paused;
-    step.pause_message = fmt::format("waits for a run of workflow '{}'", run.workflow);
+    step.pause_message = fmt::format(model::texts::waits_for_workflow, run.workflow);
     suspend_at_step(std::move(waits), std::move(step));
 }
 

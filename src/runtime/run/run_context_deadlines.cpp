@@ -2,6 +2,7 @@
 // takes longer than its timeout and does not return.
 #include <fmt/format.h>
 
+#include "model/rules.h"
 #include "runtime/metrics/metered_report.h"
 #include "runtime/run/run_context.h"
 #include "runtime/run/run_ends.h"
@@ -11,14 +12,6 @@ namespace pawl::runtime {
 
 using seam::Suspend;
 using seam::Write;
-
-namespace {
-
-constexpr Duration mark_running_after = 1s;
-// How long a body may continue after its timeout, before that is reported without it.
-constexpr Duration timeout_grace = 2s;
-
-}  // namespace
 
 void RunContext::report(Reported what, Write write, Committer::Callback then) {
     std::vector<Write> writes;
@@ -47,7 +40,7 @@ std::optional<std::stop_source> RunContext::check_deadlines(Clock::time_point no
     if (end_ != End::none) return std::nullopt;
     if (!deadline_ || now < *deadline_) return current_ ? check_step_deadline(now) : std::nullopt;
     // In a step's body or between steps: what the function still does is fenced off by this report.
-    if (*deadline_ + timeout_grace <= now) {
+    if (*deadline_ + model::rules::task_grace <= now) {
         report(Reported::end, timeout_write(call_));
         end_ = End::lost;
     }
@@ -73,7 +66,7 @@ std::string RunContext::describe() const {
 
 std::optional<std::stop_source> RunContext::check_step_deadline(Clock::time_point now) {
     Current& current = *current_;
-    if (!current.marked && now - current.started_at >= mark_running_after) {
+    if (!current.marked && now - current.started_at >= model::rules::short_step) {
         current.marked = true;
         Record record = current.record;
         record->status = StepStatus::running;
@@ -84,7 +77,7 @@ std::optional<std::stop_source> RunContext::check_step_deadline(Clock::time_poin
     const auto over_at = current.started_at + *current.options->timeout;
     if (now < over_at) return std::nullopt;
     current.timed_out = true;
-    if (now < over_at + timeout_grace) return current.stop;
+    if (now < over_at + model::rules::task_grace) return current.stop;
     // The body does not return. What it still does is fenced off by this report.
     current.record->elapsed = step_time(current.started_at);
     Write write = step_failure(

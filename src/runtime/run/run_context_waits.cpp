@@ -9,7 +9,7 @@
 
 namespace pawl::runtime {
 
-using seam::AuditEvent;
+using model::EventKind;
 using seam::ReplayStep;
 using seam::StepWrite;
 using seam::Suspend;
@@ -40,9 +40,10 @@ void RunContext::pause_at(
     step.pause_condition = model::storable_text(condition);
     const ReplayStep* before = log_.find(step.id);
     const bool first = before == nullptr || before->status != StepStatus::paused;
-    if (!first || !audits()) suspend_at_step(std::move(waits), std::move(step));
-    AuditEvent paused{
-        "paused", model::to_json({"pause", step.pause_message, step.id, step.attempt}).text};
+    if (!first) suspend_at_step(std::move(waits), std::move(step));
+    auto paused = audited(call_, EventKind::paused, [&] {
+        return model::to_json({"pause", step.pause_message, step.id, step.attempt}).text;
+    });
     waits.step = std::move(step);
     suspend(std::move(waits), std::move(paused));
 }

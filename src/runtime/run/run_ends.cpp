@@ -7,19 +7,19 @@
 
 namespace pawl::runtime {
 
-using seam::AuditEvent;
+using model::EventKind;
 using seam::Finish;
 using seam::Write;
 
 Write success_write(const RunCall& call, Json output) {
     Write write{call.lease(), Finish{RunStatus::success, std::move(output.text)}};
-    if (call.workflow->audit == AuditLevel::all) write.event = AuditEvent{"run_succeeded"};
+    write.event = audited(call, EventKind::run_succeeded, [] { return "{}"; });
     return write;
 }
 
 Write failure_write(const RunCall& call, const Json& error) {
     Write write{call.lease(), Finish{RunStatus::error, error.text}};
-    if (call.workflow->audit != AuditLevel::off) write.event = AuditEvent{"run_failed", error.text};
+    write.event = audited(call, EventKind::run_failed, [&] { return error.text; });
     return write;
 }
 

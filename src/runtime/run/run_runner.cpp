@@ -10,9 +10,9 @@
 
 namespace pawl::runtime {
 
+using model::EventKind;
 using model::RunError;
 using model::Thrown;
-using seam::AuditEvent;
 using seam::Suspend;
 using seam::Write;
 
@@ -99,7 +99,7 @@ std::optional<Write> RunRunner::ended_early(RunCall& call, RunContext& context, 
                 call.workflow->name
             )
         );
-        if (context.audits()) write.event = AuditEvent{"suspension_swallowed"};
+        write.event = audited(call, EventKind::suspension_swallowed, [] { return "{}"; });
     }
     return write;
 }
@@ -121,12 +121,12 @@ Write RunRunner::thrown_outside(
         pause.last_error = model::storable_text(why.message);
         Write write{call.lease(), {}};
         // A re-check of a pause that continues is not reported as a new pause.
-        const bool first = call.message.last_error != pause.last_error;
-        if (first && context.audits()) {
-            write.event =
-                AuditEvent{"paused", model::to_json({"pause", pause.last_error, {}, 0}).text};
-        } else if (context.audits_all()) {
-            write.event = AuditEvent{"suspended"};
+        if (call.message.last_error != pause.last_error) {
+            write.event = audited(call, EventKind::paused, [&] {
+                return model::to_json({"pause", pause.last_error, {}, 0}).text;
+            });
+        } else {
+            write.event = audited(call, EventKind::suspended, [] { return "{}"; });
         }
         write.action = std::move(pause);
         return write;
@@ -141,7 +141,7 @@ Write RunRunner::thrown_outside(
     retry.attempts = attempts;
     retry.last_error = model::storable_text(model::readable(error));
     Write write{call.lease(), std::move(retry)};
-    if (context.audits()) write.event = AuditEvent{"run_retry", model::to_json(error).text};
+    write.event = audited(call, EventKind::run_retry, [&] { return model::to_json(error).text; });
     return write;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/task/task_execution.h"
 
 #include "model/flow.h"
+#include "model/rules.h"
 #include "runtime/lease_table.h"
 #include "runtime/metrics/metered_report.h"
 #include "runtime/task/task_ends.h"
@@ -34,7 +35,8 @@ TaskExecution::End TaskExecution::finish() {
 }
 
 bool TaskExecution::report_is_due(Clock::time_point now) const {
-    return *over_at_ + model::task_grace <= now || call_.lease_ends_at.load() - report_ahead <= now;
+    return *over_at_ + model::rules::task_grace <= now ||
+           call_.lease_ends_at.load() - report_ahead <= now;
 }
 
 std::optional<std::stop_source> TaskExecution::check_deadlines(Clock::time_point now) {

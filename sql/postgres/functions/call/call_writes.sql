@@ -136,7 +136,7 @@ as $$
 #variable_conflict use_variable
 declare
     now_at   timestamptz := {schema}.clock();
-    forever  constant bigint := 100 * 365.25 * 86400000;
+    forever  constant bigint := {rule:until_called_ms};
     held     record;
     made     record;
     size     constant integer := coalesce(cardinality(run_ids), 0);
@@ -170,7 +170,7 @@ begin
         array_fill(forever, array[size]), null, attempts, null, step_ids, positions,
         waiting, step_attempts, inputs,
         pause_messages => array(
-            select format('waits for a run of workflow ''%s''', u.workflow)
+            select format('{text:waits_for_workflow}', u.workflow)
             from unnest(made.children, workflows) with ordinality as u (child, workflow, place) order by u.place),
         elapsed_us => elapsed_us, event_kinds => event_kinds, event_data => event_data, repeated => repeated);
     if not held.complete then
@@ -229,7 +229,7 @@ begin
     queues := made.queues;
     perform {schema}.add_calls(made.children, run_ids, step_slugs, task_indexes);
     update {schema}.messages m
-    set state = 'waiting', visible_at = now_at + interval '100 years', strikes = 0, worker_id = null
+    set state = 'waiting', visible_at = now_at + interval '{rule:until_called_ms} milliseconds', strikes = 0, worker_id = null
     where m.ctid = any(held.tids);
     outcomes := {schema}.mark_invalid({schema}.task_outcomes(
         array(select case when u.tid is not null then 'done' end

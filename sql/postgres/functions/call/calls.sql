@@ -34,7 +34,7 @@ begin
     cross join lateral (
         select case when r.good then coalesce(r.output, 'null') end as output,
                case when not r.good then format(
-                   'run %s of workflow ''%s'' ended as %s: %s', r.run_id, q.name, r.status,
+                   '{text:called_run_ended}', r.run_id, q.name, r.status,
                    case when r.status = 'SUCCESS' then 'its output is not JSON'
                         else {schema}.error_message(r.error) end) end as message
         from (
@@ -81,7 +81,7 @@ begin
         returning s.run_id, s.step_id, s.error, s.delivery
     )
     insert into {schema}.events (run_id, kind, data, delivery, at)
-    select e.run_id, case when e.error is null then 'step_succeeded' else 'step_failed' end,
+    select e.run_id, case when e.error is null then '{event:step_succeeded}' else '{event:step_failed}' end,
            coalesce(e.error, format('{"step":%s,"attempt":1}', to_json(e.step_id::text))), e.delivery,
            end_step_calls.at
     from ended e
@@ -184,7 +184,7 @@ begin
         -- Forgotten before it is cancelled: nobody wants to hear of its end.
         delete from {schema}.calls c where c.run_id = call.run_id;
         perform {schema}.cancel_child(
-            call.run_id, format('run %s, which waited for it, is %s', call.caller, call.status), at);
+            call.run_id, format('{text:caller_ended}', call.caller, call.status), at);
     end loop;
 end
 $$;

@@ -54,8 +54,8 @@ begin
         returning s.run_id, s.error, u.worker_id, u.audited
     )
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-    select f.run_id, 'step_failed', f.error, f.worker_id, 0, flow_fail_runs.at from failed f where f.audited;
-    perform {schema}.flow_end_as_error(run_ids, errors, 'run_failed', at);
+    select f.run_id, '{event:step_failed}', f.error, f.worker_id, 0, flow_fail_runs.at from failed f where f.audited;
+    perform {schema}.flow_end_as_error(run_ids, errors, '{event:run_failed}', at);
 end
 $$;
 comment on function {schema}.flow_fail_runs is 'Internal: ends flows'' runs as ERROR, each by a step of it.';
@@ -98,7 +98,7 @@ begin
     perform {schema}.end_calls(ended, at);
     -- What pawl itself ended them for is an alert.
     perform {schema}.publish_run_ends(
-        ended, at, array_fill(nullif(event_kind, 'run_failed'), array[cardinality(ended)])
+        ended, at, array_fill(nullif(event_kind, '{event:run_failed}'), array[cardinality(ended)])
     );
 end
 $$;

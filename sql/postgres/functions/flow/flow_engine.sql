@@ -16,7 +16,7 @@ comment on function {schema}.is_plain_step is 'Internal: whether a step has neit
 -- Its timeout and 2 s for the answer; null: the claim's own lease.
 create or replace function {schema}.task_lease_ms(step_timeout_ms bigint, flow_timeout_ms bigint) returns bigint
 language sql immutable
-as $$ select nullif(coalesce(step_timeout_ms, flow_timeout_ms, 0), 0) + 2000 $$;
+as $$ select nullif(coalesce(step_timeout_ms, flow_timeout_ms, 0), 0) + {rule:task_grace_ms} $$;
 comment on function {schema}.task_lease_ms is 'Internal: how long a worker may be silent about a task.';
 
 -- Steps that were done (SUCCESS, or SKIPPED without cascade) just now: dependents count down, those
@@ -149,7 +149,7 @@ begin
         ),
         told as (
             insert into {schema}.events (run_id, kind, data, delivery, at)
-            select c.run_id, 'run_succeeded', '{}', 0, flow_go_on.at
+            select c.run_id, '{event:run_succeeded}', '{}', 0, flow_go_on.at
             from counted c
             cross join lateral (
                 select from {schema}.workflows w

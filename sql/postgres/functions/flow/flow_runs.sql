@@ -290,10 +290,10 @@ begin
     if cardinality(candidates) > 0 then
         perform {schema}.flow_end_as_error(
             candidates,
-            array_fill(format('{"type":"no_handler_registered","message":%s}',
-                              to_json(format('no live worker has a handler for workflow ''%s''', flow_slug))),
+            array_fill(format('{"type":"{event:no_handler_registered}","message":%s}',
+                              to_json(format('{text:no_live_handler}', flow_slug))),
                        array[cardinality(candidates)]),
-            'no_handler_registered', at);
+            '{event:no_handler_registered}', at);
         perform {schema}.take_waiters(candidates, true);
     end if;
     return candidates;

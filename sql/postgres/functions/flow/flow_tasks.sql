@@ -87,7 +87,7 @@ begin
     ),
     told as (
         insert into {schema}.events (run_id, kind, data, delivery, at)
-        select e.run_id, 'run_succeeded', '{}', 0, flow_start_runs.at
+        select e.run_id, '{event:run_succeeded}', '{}', 0, flow_start_runs.at
         from ended e
         cross join lateral (
             select from {schema}.workflows w where w.workflow_id = e.workflow_id and w.audit = 'all' offset 0
@@ -116,7 +116,7 @@ begin
     where u.error::json ->> 'type' = 'not_an_array'
     order by u.run_id, u.step_index limit 1;
     if found then
-        raise exception 'the input of flow ''%'' must be a JSON array: its map step ''%'' has one task per element',
+        raise exception '{text:input_must_be_array}',
             refused.flow_slug, refused.step_slug using errcode = 'PW003';
     end if;
 end
@@ -189,7 +189,7 @@ declare
 begin
     select array_agg(t.id) as messages, array_agg(t.run_id) as runs, array_agg(t.step_index) as indexes,
            array_agg(t.task_index) as tasks,
-           array_agg(format('no report within its lease (attempt %s)', t.attempts)) as errors
+           array_agg(format('{text:task_unreported}', t.attempts)) as errors
     into n
     from {schema}.tasks_of_messages(message_ids) a
     cross join lateral unnest(message_ids, a.run_ids, a.step_indexes, a.task_indexes, a.statuses, a.attempts,
@@ -222,7 +222,7 @@ begin
         message_ids, ({schema}.lock_flow_runs(run_ids)).locked, run_ids, step_indexes, task_indexes, errors,
         array_fill(true, array[cardinality(message_ids)]), null, false, at);
     update {schema}.messages m
-    set state = 'waiting', visible_at = fail_messages.at + interval '100 milliseconds'
+    set state = 'waiting', visible_at = fail_messages.at + interval '{rule:busy_end_pause_ms} milliseconds'
     from unnest(message_ids, settled.outcomes) as u (message_id, outcome)
     where m.message_id = any(array[u.message_id]) and u.outcome = 'busy';
     perform {schema}.tell_of_flows(settled.ended, settled.queues, true);
@@ -264,7 +264,7 @@ create or replace function {schema}.claim_tasks(
     qty              integer,
     lease_ms         bigint default null,
     worker_id        bigint default null,
-    default_lease_ms bigint default 30000,
+    default_lease_ms bigint default {rule:default_lease_ms},
     after_queue      bigint default 0,
     floor_priority   integer default null,
     floor_message    bigint default null,

@@ -81,14 +81,14 @@ begin
            array_agg(
                case when b.verdict = 'unmet' then format(
                         '{"type":"condition_unmet","message":%s,"step":"%s","attempt":0}',
-                        to_json(format('the condition of step ''%s'' is not met', b.slug)), b.slug)
+                        to_json(format('{text:condition_unmet}', b.slug)), b.slug)
                     when b.verdict <> 'met' then format(
                         '{"type":"condition_error","message":%s,"step":"%s","attempt":0}',
-                        to_json(format('the condition of step ''%s'' cannot be checked: %s', b.slug, b.verdict)),
+                        to_json(format('{text:condition_failed}', b.slug, b.verdict)),
                         b.slug)
                     when b.tasks is null then format(
                         '{"type":"not_an_array","message":%s,"step":"%s","attempt":0}',
-                        to_json(format('map step ''%s'' needs an array: %s is none', b.slug,
+                        to_json(format('{text:map_needs_array}', b.slug,
                                        coalesce('the output of step ''' || b.dep || '''', 'the run''s input'))),
                         b.slug)
                     end order by b.place

@@ -3,7 +3,8 @@
 -- base_delay * 2^attempts, at most an hour.
 create or replace function {schema}.flow_retry_delay_ms(base_ms bigint, attempts integer) returns bigint
 language sql immutable
-as $$ select least(3600000, least(base_ms, 3600000) * (1::bigint << least(attempts, 22))) $$;
+as $$ select least({rule:longest_flow_delay_ms}, least(base_ms, {rule:longest_flow_delay_ms})
+    * (1::bigint << least(attempts, {rule:most_flow_doublings}))) $$;
 comment on function {schema}.flow_retry_delay_ms is 'Internal: how long a failed task waits for its next attempt.';
 
 -- What becomes of failed tasks: retry, or what their steps say of used up attempts; busy where the run is
@@ -151,7 +152,7 @@ begin
     where t.run_id = any(array[u.run_id]) and t.step_index = u.step_index and t.task_index = u.task_index
       and u.fate in ('retry', 'fail', 'skip', 'skip-cascade');
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-    select u.run_id, case when u.fate = 'retry' then 'task_retry' else 'step_skipped' end,
+    select u.run_id, case when u.fate = 'retry' then '{event:task_retry}' else '{event:step_skipped}' end,
            format('{"step":"%s","task_index":%s,"attempt":%s,"error":%s}', u.slug, u.task_index, u.attempts,
                   to_json(coalesce(u.error, ''))),
            u.worker_id, u.delivery, fail_held_tasks.at

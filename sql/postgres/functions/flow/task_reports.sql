@@ -65,7 +65,7 @@ begin
     end if;
     if {schema}.keeps_all_events() then
         perform {schema}.add_task_events(
-            'task_succeeded', array_agg(n.run_id), array_agg(n.step_index), array_agg(n.task_index), at)
+            '{event:task_succeeded}', array_agg(n.run_id), array_agg(n.step_index), array_agg(n.task_index), at)
         from unnest(tids, run_ids, step_indexes, task_indexes) as n (tid, run_id, step_index, task_index)
         where n.tid is not null
           and (wrong_runs is null or (n.run_id, n.step_index) not in (
@@ -119,7 +119,7 @@ declare
 begin
     with wrong as (
         select distinct on (u.run_id, u.step_index) u.run_id, u.step_index, t.attempts, p.step_slug,
-               format('step ''%s'' must return an array: map step ''%s'' has one task per element',
+               format('{text:step_must_return_array}',
                       p.step_slug, m.step_slug) as message
         from unnest(runs, workflows, indexes) as u (run_id, workflow_id, step_index)
         join {schema}.flow_steps p on p.workflow_id = u.workflow_id and p.step_index = u.step_index

@@ -9,14 +9,15 @@ as $$
 declare
     wrong text;
 begin
-    select case when n.type is null or octet_length(n.type) not between 1 and 255
-                then 'an event''s type must be 1 to 255 bytes'
+    select case when n.type is null or octet_length(n.type) not between 1 and {rule:max_event_type_bytes}
+                then format('{text:bytes_of_text}', 'an event''s type', {rule:max_event_type_bytes})
                 when n.payload is null then 'there must be a payload for each of the events'
-                when octet_length(n.aggregate) > 1024 or octet_length(n.subject) > 1024
-                then 'an aggregate or subject must have at most 1024 bytes'
-                when octet_length(n.event_id) not between 1 and 255 then 'an event''s id must have 1 to 255 bytes'
+                when octet_length(n.aggregate) > {rule:max_aggregate_bytes} or octet_length(n.subject) > {rule:max_aggregate_bytes}
+                then 'an aggregate or subject must have at most {rule:max_aggregate_bytes} bytes'
+                when octet_length(n.event_id) not between 1 and {rule:max_event_type_bytes}
+                then format('{text:bytes_of_text}', 'an event''s id', {rule:max_event_type_bytes})
                 when n.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
-                then 'a traceparent is 00-<32 hexadecimal digits>-<16>-<2>, in lower case: see W3C trace context'
+                then '{text:traceparent}'
            end as reason
     into wrong
     from unnest(types, payloads, aggregates, subjects, traceparents, event_ids)

@@ -142,11 +142,11 @@ declare
     picked   record;
     more     boolean := false;
 begin
-    if (qty between 1 and 10000 and per_aggregate between 1 and 10000
+    if (qty between 1 and {rule:max_batch} and per_aggregate between 1 and {rule:max_batch}
         and lease_ms between 0 and {schema}.longest_ms()) is not true then
         perform {schema}.check_given('qty, per_aggregate and lease_ms', num_nulls(qty, per_aggregate, lease_ms) > 0);
-        perform {schema}.check_range('qty', qty, 1, 10000);
-        perform {schema}.check_range('per_aggregate', per_aggregate, 1, 10000);
+        perform {schema}.check_range('qty', qty, 1, {rule:max_batch});
+        perform {schema}.check_range('per_aggregate', per_aggregate, 1, {rule:max_batch});
         perform {schema}.check_range('lease_ms', lease_ms, 0, {schema}.longest_ms());
     end if;
     -- Nearly always there is nothing: that takes no lock.
@@ -165,10 +165,10 @@ begin
             more := picked.ids is not null;
             exit when more;
             if cardinality(seen.ids) >= wide then  -- all of them were moved aside
-                more := rounds = 2;
+                more := rounds = {rule:outbox_rounds} - 1;
                 exit when more;
                 rounds := rounds + 1;
-                wide := greatest(qty, 1000);
+                wide := greatest(qty, {rule:wide_outbox});
             else
                 exit when start_at = '-infinity';
                 start_at := '-infinity';
@@ -205,7 +205,7 @@ comment on function {schema}.claim_outbox_from is
 -- one aggregate come in order, next to each other. The last row has no outbox_id: it holds only the clock and
 -- when to claim again: now, if there may be more, or when the next event is due.
 create or replace function {schema}.claim_outbox(
-    qty integer, per_aggregate integer default 100, lease_ms bigint default 60000
+    qty integer, per_aggregate integer default 100, lease_ms bigint default {rule:default_outbox_lease_ms}
 ) returns table (
     outbox_id bigint, event_id text, type text, payload text, aggregate text, subject text,
     traceparent text, run_id bigint, delivery integer, attempts integer, last_error text,
@@ -334,7 +334,7 @@ begin
       and (retry_parked.outbox_id is null or o.outbox_id = retry_parked.outbox_id);
     get diagnostics retried = row_count;
     if retried = 0 and retry_parked.outbox_id is not null then
-        raise exception 'no parked event has the number %', retry_parked.outbox_id using errcode = 'PW019';
+        raise exception '{text:event_not_parked}', retry_parked.outbox_id using errcode = 'PW019';
     end if;
     perform pg_notify('pawl_{schema_name}', '-2');
     return retried;
@@ -412,7 +412,7 @@ comment on function {schema}.outbox_page is 'Internal: the numbers of a page of 
 
 create or replace function {schema}.list_outbox(
     wanted_status text default null, wanted_type text default null, wanted_aggregate text default null,
-    wanted_run bigint default null, after_event bigint default 0, max_rows integer default 100
+    wanted_run bigint default null, after_event bigint default 0, max_rows integer default {rule:default_page_rows}
 ) returns table (
     outbox_id bigint, event_id text, type text, payload json, aggregate text, subject text,
     traceparent text, run_id bigint, status text, attempts integer, last_error text,
@@ -443,7 +443,7 @@ begin
         from (
             select o.created_at from {schema}.outbox o
             where o.status = 'PENDING' and o.visible_at <= now_at
-            order by o.visible_at limit 100
+            order by o.visible_at limit {rule:oldest_events}
         ) d
     );
 end

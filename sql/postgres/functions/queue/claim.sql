@@ -39,7 +39,7 @@ language plpgsql
 as $$
 declare
     candidates bigint[] := queue_ids;
-    narrow     constant integer := 32;
+    narrow     constant integer := {rule:wide_set};
 begin
     more := false;
     if cardinality(queue_ids) > narrow then
@@ -162,7 +162,7 @@ create or replace function {schema}.claim(
     qty              integer,
     lease_ms         bigint default null,
     worker_id        bigint default null,
-    default_lease_ms bigint default 30000,
+    default_lease_ms bigint default {rule:default_lease_ms},
     after_queue      bigint default 0,
     floor_priority   integer default null,
     floor_message    bigint default null,
@@ -237,7 +237,7 @@ begin
                    array_agg(d.priority) filter (where d.good), array_agg(d.due_at) filter (where d.good),
                    array_agg(d.message_id) filter (where d.poison),
                    array_agg(d.queue_id) filter (where d.poison),
-                   array_agg(format('poison: handed out %s times without a report', d.strikes))
+                   array_agg(format('poison: {text:unreported}', d.strikes))
                        filter (where d.poison),
                    min(d.message_id) filter (where d.suspect), min(d.due_at) filter (where d.suspect),
                    array_agg(d.tid) filter (where d.progressed),
@@ -274,7 +274,7 @@ begin
                     select g.good, g.poison, not g.good and not g.poison as suspect
                     from (
                         -- A task that no worker held is judged by its attempts: see fail_exhausted().
-                        select p.progressed or x.hand_outs < least(2, h.strikes_limit) as good,
+                        select p.progressed or x.hand_outs < least({rule:suspect_strikes}, h.strikes_limit) as good,
                                not p.progressed and x.hand_outs >= h.strikes_limit
                                    and (not x.is_task or x.worker_id is not null) as poison
                     ) g

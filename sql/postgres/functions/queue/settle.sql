@@ -299,7 +299,7 @@ begin
     if cardinality(free) < cardinality(message_ids) then
         -- What cannot be ended now comes up again in a moment, as tasks do.
         update {schema}.messages m
-        set state = 'waiting', visible_at = now_at + interval '100 milliseconds', worker_id = null
+        set state = 'waiting', visible_at = now_at + interval '{rule:busy_end_pause_ms} milliseconds', worker_id = null
         where m.message_id = any(message_ids) and m.message_id <> all(free);
         select array_agg(b.message_id), array_agg(b.reason) into message_ids, reasons
         from unnest(message_ids, reasons) as b (message_id, reason) where b.message_id = any(free);
@@ -308,7 +308,7 @@ begin
     -- Their messages are gone after that: what follows does not find them.
     perform {schema}.fail_runs(array_agg(b.run_id), array_agg(b.type), array_agg(b.message))
     from (
-        select r.run_id, case when b.reason like 'poison: %' then 'poison' else 'buried' end as type,
+        select r.run_id, case when b.reason like 'poison: %' then '{event:poison}' else '{event:buried}' end as type,
                regexp_replace(b.reason, '^poison: ', '') as message
         from unnest(message_ids, reasons) as b (message_id, reason)
         join {schema}.runs r on r.run_id = any(array[b.message_id])
@@ -386,7 +386,7 @@ begin
     from unnest(message_ids, errors, delays_ms) as l (message_id, error, delay_ms)
     where m.ctid = any(held.tids) and m.message_id = l.message_id;
 
-    select array_agg(m.message_id) as ids, array_agg(format('failed %s times: %s', m.attempts, m.last_error)) as reasons
+    select array_agg(m.message_id) as ids, array_agg(format('{text:failed_times}', m.attempts, m.last_error)) as reasons
     into exhausted
     from {schema}.messages m join {schema}.queues q using (queue_id)
     where m.message_id = any(held.ids) and q.max_attempts > 0 and m.attempts >= q.max_attempts;

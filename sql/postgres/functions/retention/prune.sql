@@ -222,7 +222,7 @@ create or replace function {schema}.prune_batch(
     queue_id bigint,
     after_at timestamptz default null,
     after_id bigint default null,
-    max_rows integer default 500,
+    max_rows integer default {rule:default_prune_rows},
     dry_run  boolean default false,
     out looked integer, out pruned bigint, out last_at timestamptz, out last_id bigint
 )
@@ -291,7 +291,7 @@ begin
     perform {schema}.check_given('interval_ms', interval_ms is null);
     perform {schema}.check_range('interval_ms', interval_ms, 0, {schema}.longest_ms());
     -- A caller must not keep the others from pruning for longer.
-    interval_ms := least(interval_ms, 366 * 86400000::bigint);
+    interval_ms := least(interval_ms, {rule:longest_prune_interval_ms});
     again := coalesce(again, false);
     select t.due_at into due from {schema}.prune_turn t;
     granted := again or due <= now_at;
@@ -332,7 +332,7 @@ begin
                 more := true;
                 return;
             end if;
-            rows := least(500, max_rows - pruned);
+            rows := least({rule:default_prune_rows}, max_rows - pruned);
             batch := {schema}.prune_batch(part.kind, part.queue_id, after_at, after_id, rows);
             pruned := pruned + batch.pruned;
             looked := looked + batch.looked;

@@ -32,7 +32,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     insert into {schema}.events (run_id, kind, data, delivery, at)
-    select u.id, 'triggered', '{}', 0, add_triggered.at
+    select u.id, '{event:triggered}', '{}', 0, add_triggered.at
     from unnest(run_ids) with ordinality as u (id, place)
     cross join lateral (
         select r.workflow_id from {schema}.runs r where r.run_id = u.id offset 0
@@ -51,7 +51,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-    select m.message_id, 'started', '{}', add_starts.worker_id, m.delivery, add_starts.at
+    select m.message_id, '{event:started}', '{}', add_starts.worker_id, m.delivery, add_starts.at
     from unnest(message_ids) as u (id)
     cross join lateral (
         select m.message_id, m.queue_id, m.delivery from {schema}.messages m
@@ -75,7 +75,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-    select coalesce(m.run_id, m.message_id), 'lease_lost', coalesce(t.data, '{}'), u.worker_id, u.delivery,
+    select coalesce(m.run_id, m.message_id), '{event:lease_lost}', coalesce(t.data, '{}'), u.worker_id, u.delivery,
            add_lost_leases.at
     from unnest(message_ids, deliveries, workers) as u (id, delivery, worker_id)
     cross join lateral (
@@ -134,7 +134,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     select {schema}.add_task_events(
-        'task_started', array_agg(m.run_id), array_agg(m.step_index), array_agg(m.task_index), add_task_starts.at)
+        '{event:task_started}', array_agg(m.run_id), array_agg(m.step_index), array_agg(m.task_index), add_task_starts.at)
     from unnest(message_ids) as u (id)
     cross join lateral (
         select m.run_id, m.step_index, m.task_index, m.delivery from {schema}.messages m

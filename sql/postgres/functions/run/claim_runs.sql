@@ -13,13 +13,13 @@ create or replace function {schema}.claim_runs(
     qty              integer,
     lease_ms         bigint default null,
     worker_id        bigint default null,
-    default_lease_ms bigint default 30000,
+    default_lease_ms bigint default {rule:default_lease_ms},
     after_queue      bigint default 0,
     floor_priority   integer default null,
     floor_message    bigint default null,
     looked_at        timestamptz default null,
     swept_at         timestamptz default null,
-    step_bytes       bigint default 4194304
+    step_bytes       bigint default {rule:claim_step_bytes}
 ) returns table (
     message_id bigint, queue_id bigint, priority integer, delivery integer, strikes integer,
     attempts integer, enqueued_at timestamptz, visible_at timestamptz, last_error text, payload text,

@@ -247,7 +247,7 @@ create or replace function {schema}.find_runs(
     idempotency_key text default null,
     include_deleted boolean default false,
     before_run      bigint default null,
-    max_rows        integer default 100
+    max_rows        integer default {rule:default_page_rows}
 ) returns bigint[]
 language plpgsql stable
 set plan_cache_mode = force_custom_plan
@@ -315,7 +315,7 @@ create or replace function {schema}.list_runs(
     idempotency_key text default null,
     include_deleted boolean default false,
     before_run      bigint default null,
-    max_rows        integer default 100
+    max_rows        integer default {rule:default_page_rows}
 ) returns setof {schema}.run_info
 language plpgsql stable
 as $$

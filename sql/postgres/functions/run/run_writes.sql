@@ -105,7 +105,7 @@ begin
         deliveries := {schema}.valid_deliveries(deliveries, invalid);
     end if;
     held := {schema}.lock_runs(run_ids, deliveries);
-    if held.complete and 1 = all(attempts) and (1000000 > all(elapsed_us)) is not false then
+    if held.complete and 1 = all(attempts) and ({rule:short_step_us} > all(elapsed_us)) is not false then
         workers := held.workers;
         begin
             insert into {schema}.steps
@@ -206,7 +206,7 @@ declare
 begin
     -- As invalid_steps(), in expressions that are short: they are prepared anew in each transaction.
     if (status in ('SUCCESS', 'ERROR', 'RUNNING') and step_position >= 0 and attempt >= 0
-        and octet_length(step_id) between 1 and 267 and coalesce(elapsed_us, 0) >= 0) is not true then
+        and octet_length(step_id) between 1 and {rule:max_recorded_id_bytes} and coalesce(elapsed_us, 0) >= 0) is not true then
         return 'invalid';
     end if;
     begin

@@ -245,8 +245,8 @@ declare
     nothing text;     -- see trigger_batch()
     made    record;
 begin
-    if {schema}.json_proof(input) is not null and priority between -1000000 and 1000000
-       and (max_attempts between 1 and 1000000) is not false
+    if {schema}.json_proof(input) is not null and priority between -{rule:max_priority} and {rule:max_priority}
+       and (max_attempts between 1 and {rule:max_attempts}) is not false
        and current_setting('transaction_isolation') = 'read committed' then
         select q.queue_id, w.audit = 'all', pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))
         into workflow_id, audits, locked
