@@ -5,8 +5,6 @@
 -- Those of the runs whose callers, and theirs, could be locked.
 create or replace function {schema}.lock_callers(run_ids bigint[]) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     kept     bigint[] := run_ids;
@@ -53,8 +51,6 @@ comment on function {schema}.lock_callers is 'Internal: locks those who wait for
 create or replace function {schema}.lock_called(fates text[], run_ids bigint[], step_indexes integer[])
 returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -198,7 +194,6 @@ comment on function {schema}.unless_caller_busy is 'Internal: leaves out runs wh
 -- By hand: waits for the locks of all that wait for the run, from the top down.
 create or replace function {schema}.wait_for_callers(run_id bigint) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
     caller record;

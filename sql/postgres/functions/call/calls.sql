@@ -6,8 +6,6 @@
 -- lock_callers(), free_to_end() or wait_for_callers().
 create or replace function {schema}.end_calls(run_ids bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -63,8 +61,6 @@ create or replace function {schema}.end_step_calls(
     callers bigint[], step_ids text[], outputs text[], messages text[], at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
@@ -108,8 +104,6 @@ create or replace function {schema}.end_task_calls(
     at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -167,7 +161,6 @@ comment on function {schema}.end_task_calls is 'Internal: completes or fails tas
 -- These runs have ended without success: what they wait for is cancelled.
 create or replace function {schema}.cancel_called(run_ids bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
     call record;
@@ -220,7 +213,6 @@ comment on function {schema}.cancel_child is 'Internal: cancels a run that nobod
 create or replace function {schema}.drop_call(run_id bigint, step_slug text, task_index integer, at timestamptz)
 returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
     called bigint;

@@ -4,8 +4,6 @@
 -- then tasks.
 create or replace function {schema}.close_tasks(run_ids bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     messages bigint[];
@@ -29,8 +27,6 @@ create or replace function {schema}.flow_fail_runs(
     run_ids bigint[], step_indexes integer[], errors text[], at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     with failed as (
@@ -65,8 +61,6 @@ create or replace function {schema}.flow_end_as_error(
     run_ids bigint[], errors text[], event_kind text, at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     ended bigint[];

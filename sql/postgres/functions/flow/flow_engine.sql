@@ -28,8 +28,6 @@ create or replace function {schema}.flow_go_on(
     out ended bigint[], out failed bigint[], out started boolean
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

@@ -129,8 +129,6 @@ comment on function {schema}.start_flow(text, json, integer, bigint, timestamptz
 create or replace function {schema}.make_tasks_visible(run_id bigint, workflow_id bigint, at timestamptz)
 returns boolean
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     update {schema}.messages m
@@ -155,7 +153,6 @@ create or replace function {schema}.copy_flow_run(
     origin bigint, workflow_id bigint, forked_at text, before_position integer, at timestamptz
 ) returns bigint
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -232,7 +229,6 @@ comment on function {schema}.copy_flow_run is 'Internal: a new run of a flow tha
 create or replace function {schema}.cascade_taken_over(run_id bigint, workflow_id bigint, at timestamptz)
 returns bigint[]
 language sql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
     select {schema}.flow_cascade(
         array_agg(s.run_id), array_agg(f.workflow_id), array_agg(f.step_index), cascade_taken_over.at)
@@ -250,8 +246,6 @@ create or replace function {schema}.fail_unhandled_flow(
     flow bigint, flow_slug text, most integer, at timestamptz
 ) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     candidates bigint[];

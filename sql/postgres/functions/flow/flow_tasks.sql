@@ -8,8 +8,6 @@ create or replace function {schema}.flow_start_runs(
     run_ids bigint[], workflow_ids bigint[], visible timestamptz[], at timestamptz, strict boolean
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -151,8 +149,6 @@ create or replace function {schema}.tasks_of_messages(
     out statuses text[], out attempts integer[], out max_attempts integer[]
 )
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(m.run_id), array_agg(m.step_index), array_agg(m.task_index), array_agg(t.status),
            array_agg(t.attempts), array_agg(t.max_attempts)
@@ -181,8 +177,6 @@ comment on function {schema}.tasks_of_messages is 'Internal: the tasks that mess
 -- messages are in our hands. What somebody has locked comes up again in a moment. True where any was.
 create or replace function {schema}.fail_exhausted(message_ids bigint[], at timestamptz) returns boolean
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     n record;
@@ -211,8 +205,6 @@ create or replace function {schema}.fail_messages(
     at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     settled record;
@@ -233,8 +225,6 @@ comment on function {schema}.fail_messages is 'Internal: fails tasks whose messa
 -- The tasks among dead letters.
 create or replace function {schema}.bury_tasks(message_ids bigint[], reasons text[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     perform {schema}.fail_messages(
@@ -280,8 +270,6 @@ create or replace function {schema}.claim_tasks(
     timeout_ms bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -403,8 +391,6 @@ comment on function {schema}.claim_tasks is
 create or replace function {schema}.begin_runs(message_ids bigint[], worker_id bigint, at timestamptz)
 returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     update {schema}.runs r
     set status = 'RUNNING', started_at = begin_runs.at, updated_at = begin_runs.at,

@@ -59,8 +59,6 @@ create or replace function {schema}.flow_start_special(
     out failed_runs bigint[], out failed_indexes integer[], out failed_errors text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -210,8 +208,6 @@ create or replace function {schema}.flow_cascade(
     run_ids bigint[], workflow_ids bigint[], step_indexes integer[], at timestamptz
 ) returns bigint[]
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     with recursive below (run_id, workflow_id, step_index) as (
         select u.run_id, u.workflow_id, d.step_index

@@ -17,8 +17,6 @@ create or replace function {schema}.task_fates(
     out audited boolean[]
 )
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(
                case when n.fate in ('busy', 'fail') and n.place = coalesce(n.first_fail, n.place) then n.fate
@@ -68,8 +66,6 @@ create or replace function {schema}.lock_siblings(
     fates text[], run_ids bigint[], step_indexes integer[], wait boolean
 ) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     messages bigint[];
@@ -113,8 +109,6 @@ create or replace function {schema}.fail_held_tasks(
     out outcomes text[], out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -191,8 +185,6 @@ create or replace function {schema}.end_failed_steps(
     out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -288,8 +280,6 @@ create or replace function {schema}.fail_tasks(
     out outcomes text[], out awaited bigint[], out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare

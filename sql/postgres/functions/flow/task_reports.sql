@@ -8,8 +8,6 @@ create or replace function {schema}.complete_held_tasks(
     out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -110,8 +108,6 @@ create or replace function {schema}.fail_producers(
     out priorities integer[], out step_indexes integer[], out finished bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -180,8 +176,6 @@ create or replace function {schema}.complete_tasks(
     out outcomes text[], out awaited bigint[], out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare

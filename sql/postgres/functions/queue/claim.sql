@@ -174,8 +174,6 @@ create or replace function {schema}.claim(
     now_at timestamptz, next_due timestamptz, looked boolean, last_queue bigint, more boolean
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

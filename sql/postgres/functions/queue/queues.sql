@@ -179,7 +179,6 @@ comment on function {schema}.create_queue is
 -- state meanwhile is missed.
 create or replace function {schema}.delete_messages(queue_id bigint) returns bigint
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
     deleted bigint;

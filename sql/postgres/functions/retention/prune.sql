@@ -13,7 +13,6 @@
 -- half a second: hence no jit.
 create or replace function {schema}.plan_prune() returns table (kind text, queue_id bigint, name text)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -61,8 +60,6 @@ comment on function {schema}.plan_prune is
 -- called them, or has started them, and would start them again under their key.
 create or replace function {schema}.prunable_runs(run_ids bigint[], soft_deleted boolean) returns setof bigint
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     return query
@@ -78,8 +75,6 @@ comment on function {schema}.prunable_runs is 'Internal: those of the runs that 
 -- With all that belongs to them. Their events in the outbox stay: these have a policy of their own.
 create or replace function {schema}.remove_runs(run_ids bigint[]) returns bigint
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     gone bigint[];
@@ -109,8 +104,6 @@ create or replace function {schema}.prune_candidates(
     max_rows integer
 ) returns table (at timestamptz, id bigint)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 begin
@@ -180,8 +173,6 @@ comment on function {schema}.prune_candidates is 'Internal: the next rows that a
 -- Removes rows, or counts them; returns how many.
 create or replace function {schema}.prune_rows(kind text, ids bigint[], dry_run boolean) returns bigint
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     runs   bigint[];

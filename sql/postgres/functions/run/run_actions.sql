@@ -296,7 +296,6 @@ comment on function {schema}.delete_run is
 -- see plan_prune().
 create or replace function {schema}.fail_unhandled(prefixes text[]) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
     now_at   timestamptz := {schema}.clock();

@@ -14,8 +14,6 @@ create or replace function {schema}.finish_runs(
     out outcomes text[], out awaited bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -105,8 +103,6 @@ create or replace function {schema}.finish_run(
     out outcome text, out awaited bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -172,7 +168,6 @@ comment on function {schema}.finish_run(bigint, integer, text, boolean, boolean)
 -- Of runs that end without success: nothing of them stays open.
 create or replace function {schema}.close_runs(run_ids bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     perform {schema}.close_tasks(run_ids, at);
@@ -210,7 +205,6 @@ comment on function {schema}.take_waiters is 'Internal: those of the runs that s
 create or replace function {schema}.fail_runs(run_ids bigint[], types text[], messages text[])
 returns void
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
     now_at timestamptz := {schema}.clock();

@@ -87,8 +87,6 @@ create or replace function {schema}.record_steps(
     repeated   boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -194,8 +192,6 @@ create or replace function {schema}.record_step(
     repeated      boolean default false
 ) returns text
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -271,8 +267,6 @@ create or replace function {schema}.suspend_runs(
     repeated          boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at   timestamptz := {schema}.clock();
@@ -415,8 +409,6 @@ create or replace function {schema}.take_signals(
     wake_after_delays boolean[]
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     payloads text[];
@@ -453,7 +445,6 @@ create or replace function {schema}.new_pauses(
     wake_ats timestamptz[], wake_after_delays boolean[]
 ) returns boolean[]
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     select array(
         select coalesce(n.publish, false) and n.tid is not null and n.wake_at is null

@@ -54,7 +54,6 @@ comment on function {schema}.get_run is 'One run, soft-deleted ones too; no row 
 -- How many rows a recursion brings nobody can know: the server believes in so many that it would compile it.
 create or replace function {schema}.lineage(run_id bigint) returns setof {schema}.run_info
 language sql
-set jit = off
 as $$
     with recursive ancestors (id) as (
         select lineage.run_id

@@ -180,8 +180,6 @@ create or replace function {schema}.trigger_batch(
     out run_ids bigint[], out created boolean[], out workflow_ids bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -234,8 +232,6 @@ create or replace function {schema}.trigger_one(
     out run_id bigint, out created boolean, out workflow_id bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -323,8 +319,6 @@ create or replace function {schema}.trigger_unasked(
     parent_run_ids bigint[], tag text, wake boolean
 ) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     made record;
@@ -347,7 +341,6 @@ comment on function {schema}.trigger_unasked is 'Internal: creates the runs of s
 -- once for each.
 create or replace function {schema}.trigger_dead_letters(run_ids bigint[]) returns void
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
     wanted bigint[];

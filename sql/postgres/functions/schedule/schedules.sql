@@ -144,7 +144,6 @@ create or replace function {schema}.due_schedules(max_rows integer default 100) 
     last_run_id bigint, waiting_fire_at timestamptz, created_at timestamptz
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
     due bigint[];
@@ -236,7 +235,6 @@ create or replace function {schema}.fire_schedule(
     out fired boolean, out fired_workflow_id bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
     now_at   timestamptz := {schema}.clock();
