@@ -117,7 +117,6 @@ comment on function {schema}.signal(bigint, text, json) is
     'Gives a step that a run waits at, or will wait at, its result: resume_early(), as programs call it. First one wins.';
 
 -- Helpers of other files.
-comment on function {schema}.claim_queues is 'Internal: the queues of a set that are worth a look.';
 comment on function {schema}.trigger_dead_letters is 'Internal: triggers the dead letter workflows of failed runs.';
 comment on function {schema}.lock_runs is 'Internal: locks the messages of these runs'' leases.';
 comment on function {schema}.run_outcomes is 'Internal: as settle_outcomes, for runs.';
