@@ -1,8 +1,5 @@
 -- How a run comes to be waited for: by a step of a code-first run, or by a task. See call/calls.sql.
 
-drop function if exists {schema}.trigger_called(  -- it has new parameters
-    tid[], boolean, text[], text[], integer[], bigint[], timestamptz[], text[], integer[], bigint[], integer[], text[],
-    boolean);
 
 -- Creates the called runs; null if the caller's lease does not hold. A step or task that already waits for a run
 -- (table `calls`) keeps waiting for that one, so each run is created once without an idempotency key, and no producer can

@@ -113,7 +113,7 @@ begin
            array_agg(t.workflow_id) as workflows, array_agg(t.priority) as priorities,
            array_agg(t.step_index) as indexes, array_agg(u.task_index) as tasks,
            array_agg(u.output) as outputs, array_agg(u.message) as errors,
-           array_agg(case when u.message is null then '(0,1)'::tid end) as done,
+           array_agg(u.message is null) as done,
            array_agg(case when u.message is not null then t.message_id end) as failed
     into n
     from unnest(callers, step_slugs, end_task_calls.task_indexes, outputs, messages)
@@ -131,8 +131,8 @@ begin
         return;
     end if;
     delete from {schema}.messages m using unnest(n.message_ids, n.done) as u (id, done)
-    where m.message_id = any(array[u.id]) and u.done is not null;
-    perform {schema}.tell_of_flows(c.ended, c.queues, true)
+    where m.message_id = any(array[u.id]) and u.done;
+    perform {schema}.notify_flows(c.ended, c.queues, true)
     from {schema}.complete_held_tasks(
         n.done, n.runs, n.workflows, n.priorities, n.indexes, n.tasks, n.outputs, at) c;
     -- Looked at again: what follows from the completed ones may have ended a run, with its other tasks.
@@ -150,7 +150,7 @@ begin
         );
     end if;
     if cardinality(array_remove(n.failed, null)) > 0 then
-        perform {schema}.tell_of_flows(f.ended, f.queues, true)
+        perform {schema}.notify_flows(f.ended, f.queues, true)
         from {schema}.fail_held_tasks(
             n.failed, n.runs, n.runs, n.indexes, n.tasks, n.errors, null, null, true, at) f;
     end if;
@@ -203,7 +203,7 @@ begin
     where r.run_id = cancel_child.run_id and r.status not in ('SUCCESS', 'ERROR', 'CANCELLED');
     if found then
         perform {schema}.cancel_locked(run_id, reason, run.audited, run.delivery, at);
-        perform {schema}.tell_of_run(run_id);
+        perform {schema}.notify_run(run_id);
     end if;
 end
 $$;

@@ -1,7 +1,7 @@
 -- What reports about tasks have in common: locks, outcomes, wake-ups.
 --
--- Locks: the run's row, then messages, then tasks and steps. Two reports about one run follow each other;
--- runs never wait for each other.
+-- The lock order is in functions/README.md. Two reports about one run follow each other; those of different runs never
+-- meet.
 
 -- Those of the runs that are live and that nobody else has locked; `complete`: all.
 create or replace function {schema}.lock_flow_runs(run_ids bigint[], out locked bigint[], out complete boolean)
@@ -177,7 +177,7 @@ $$;
 comment on function {schema}.lock_task is 'Internal: locks a task for a report about it, or tells why there can be none.';
 
 -- Tells who waits for runs that have ended (or returns them), and wakes who works on the queues.
-create or replace function {schema}.tell_of_flows(ended bigint[], queues bigint[], wake boolean) returns bigint[]
+create or replace function {schema}.notify_flows(ended bigint[], queues bigint[], wake boolean) returns bigint[]
 language plpgsql
 as $$
 begin
@@ -190,7 +190,7 @@ begin
     return null;
 end
 $$;
-comment on function {schema}.tell_of_flows is 'Internal: wakes those who wait for runs, and those who work on queues.';
+comment on function {schema}.notify_flows is 'Internal: wakes those who wait for runs, and those who work on queues.';
 
 -- Tasks whose workers' leases have ended, and which were handed out again just now: a crash uses no attempt.
 create or replace function {schema}.give_attempts_back(message_ids bigint[], deliveries integer[], workers bigint[])

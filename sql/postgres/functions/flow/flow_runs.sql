@@ -213,11 +213,11 @@ begin
     where s.run_id = made and s.status = 'PENDING' and s.remaining_deps = 0;
     if ready.runs is not null then
         select * into special
-        from {schema}.flow_start_special(ready.runs, ready.workflows, ready.priorities, ready.indexes, null, at);
+        from {schema}.start_conditional_steps(ready.runs, ready.workflows, ready.priorities, ready.indexes, null, at);
         special.finished := skipped || special.finished;
-        perform {schema}.flow_after_special(special, at);
+        perform {schema}.finish_conditional_steps(special, at);
     else
-        perform {schema}.flow_go_on('{}', '{}', '{}', '{}', skipped, false, at);
+        perform {schema}.advance_runs('{}', '{}', '{}', '{}', skipped, false, at);
     end if;
     perform pg_notify('pawl_{schema_name}', copy_flow_run.workflow_id::text);
     return made;
@@ -230,7 +230,7 @@ create or replace function {schema}.cascade_taken_over(run_id bigint, workflow_i
 returns bigint[]
 language sql
 as $$
-    select {schema}.flow_cascade(
+    select {schema}.skip_dependents(
         array_agg(s.run_id), array_agg(f.workflow_id), array_agg(f.step_index), cascade_taken_over.at)
     from {schema}.steps s
     join {schema}.flow_steps f on f.workflow_id = cascade_taken_over.workflow_id and f.step_index = s.position
@@ -282,7 +282,7 @@ begin
         array_fill('fail'::text, array[cardinality(candidates)]), candidates, null, false);
     candidates := array(select u from unnest(candidates) u where u <> all(blocked));
     if cardinality(candidates) > 0 then
-        perform {schema}.flow_end_as_error(
+        perform {schema}.fail_flow_runs(
             candidates,
             array_fill(format('{"type":"no_handler_registered","message":%s}',
                               to_json(format('no live worker has a handler for workflow ''%s''', flow_slug))),

@@ -1,8 +1,8 @@
 -- Delivery: dispatchers claim events, in order per aggregate.
 --
 -- A claim (claim_outbox) holds the outbox's lock exclusively, reports (report_outbox) share it: so a claim
--- sees every aggregate as it is, and one dispatcher at a time holds an aggregate. Both are short. Publishers
--- take no lock.
+-- sees every aggregate as it is, and one dispatcher at a time holds an aggregate. Both are short (lock order:
+-- functions/README.md).
 --
 -- A pending event without lease and error has never been tried: its visible_at only says when to look at
 -- it again. A claim that meets one behind an event of its aggregate that is leased, or waits for its next
@@ -273,7 +273,6 @@ $$;
 comment on function {schema}.report_outbox is
     'Reports the results of deliveries: published, retry, park or release. One outcome each.';
 
-drop function if exists {schema}.advance_lines(bigint[], timestamptz);
 
 -- Makes the first pending event of each of these aggregates due, if it only waited for others. Returns whether
 -- a line can be claimed now: dispatchers that found it leased must be notified.

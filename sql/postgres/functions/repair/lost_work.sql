@@ -155,7 +155,7 @@ begin
         end if;
         if found then
             perform {schema}.add_event(
-                run.run_id, run.audited, 'repaired', {schema}.by_whom('{}'), run.delivery, restore_lost.at);
+                run.run_id, run.audited, 'repaired', {schema}.with_actor('{}'), run.delivery, restore_lost.at);
             perform pg_notify('pawl_{schema_name}', run.workflow_id::text);
         end if;
     end loop;

@@ -4,8 +4,7 @@
 -- names the position where the last one ended, so nothing is read twice and rows that stay cost one look in
 -- each pass. Nothing is remembered between batches that a crash could lose: the next pass finds what is left.
 --
--- Locks: none is waited for. Rows that somebody else has are left to the next pass; the advisory lock of the
--- workflow keeps delete_workflow() away, which locks in another order.
+-- Locks are not waited for (functions/README.md): rows that another session has locked are left to the next pass.
 
 -- Where the policies by count end now, and all policies, in the order in which a pass goes through them:
 -- events before the runs that would take theirs along, so that a dry run counts the same.

@@ -18,12 +18,12 @@ as $$ select exists (select from {schema}.followed_runs f where f.run_id = is_fo
 comment on function {schema}.is_followed is 'Internal: whether a run''s events are sent.';
 
 -- The data of what somebody has done by hand, with who did: the role that is logged in.
-create or replace function {schema}.by_whom(data text) returns text
+create or replace function {schema}.with_actor(data text) returns text
 language sql stable
 as $$
     select left(data, -1) || case when data = '{}' then '' else ',' end || '"by":' || to_json(session_user::text) || '}'
 $$;
-comment on function {schema}.by_whom is 'Internal: an event''s data with the role that caused it.';
+comment on function {schema}.with_actor is 'Internal: an event''s data with the role that caused it.';
 
 -- New runs, of whatever workflows.
 create or replace function {schema}.add_triggered(run_ids bigint[], at timestamptz) returns void

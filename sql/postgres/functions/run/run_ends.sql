@@ -24,7 +24,7 @@ declare
     failed  bigint[];
     calls   boolean;  -- some runs wait for others
     tells   boolean;  -- some workflows publish
-    nothing text;     -- see trigger_batch()
+    _ignored text;     -- see trigger_batch()
     size    constant integer := coalesce(cardinality(run_ids), 0);
     invalid boolean[] := {schema}.invalid_json(size, outputs, errors, array_replace(event_data, '', null));
 begin
@@ -84,7 +84,7 @@ begin
     end if;
     if wake and awaited is not null then
         for i in 1..cardinality(awaited) loop
-            nothing := pg_notify('pawl_{schema_name}', 'run:' || awaited[i]);
+            _ignored := pg_notify('pawl_{schema_name}', 'run:' || awaited[i]);
         end loop;
     end if;
 end
@@ -110,7 +110,7 @@ declare
     ended   record;
     calls   boolean;  -- some runs wait for others
     tells   boolean;  -- some workflows publish
-    nothing text;     -- see trigger_batch()
+    _ignored text;     -- see trigger_batch()
     parsed  json;
 begin
     begin
@@ -158,7 +158,7 @@ begin
         perform {schema}.publish_run_ends(array[run_id], now_at);
     end if;
     if wake and awaited is not null then
-        nothing := pg_notify('pawl_{schema_name}', 'run:' || awaited);
+        _ignored := pg_notify('pawl_{schema_name}', 'run:' || awaited);
     end if;
 end
 $$;
