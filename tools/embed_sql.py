@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Turns sql/<dialect>/ into C++ constants. Usage: embed_sql.py SQL_DIR OUT_DIR
 
-  *.sql             named statements: '-- name: claim(queue_ids, qty)', parameters written @queue_ids
+  *.sql             named statements: '-- name: claim(queue_ids, qty)', parameters written @queue_ids; and calls of
+                    functions, generated from their signatures: '-- call: claim', '-- call: remove = delete', or with
+                    parameters in another order: '-- call: fail(message_ids, deliveries, repeated, ...)'; inside of a
+                    statement {call:claim}
   migrations/*.sql  NNNN_name.sql, applied once, in order; the same numbers and names in both dialects
   functions/**.sql  applied by every install(), in the order of functions/install_order.txt, with the settings of
                     functions/planner_settings.txt
@@ -16,23 +19,34 @@ from sql_functions import fail
 
 PLACEHOLDER = {"postgres": "${}", "sqlite": "?{}"}
 HEADER = re.compile(r"^-- name: (\w+)\(([\w, ]*)\)$")
+CALL = re.compile(r"^-- call: (?:(\w+) = )?(\w+)(?:\(([\w, .]*)\))?$")
 PARAMETER = re.compile(r"(?<![@\w])@([a-z_]\w*)")
 MIGRATION = re.compile(r"^(\d{4})_(\w+)\.sql$")
 
 
-def blocks(path):
-    """Yields (line number, name, parameters, lines) for every named statement."""
+def listed(names):
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def blocks(path, signatures):
+    """Yields (line number, name, parameters, lines) for every named statement and every call."""
     current = None
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        if match := HEADER.match(line):
-            if current:
-                yield current
-            parameters = [p.strip() for p in match[2].split(",") if p.strip()]
-            current = (number, match[1], parameters, [])
-        elif line.startswith("-- name:"):
-            fail(f"{path}:{number}", "not a statement header: -- name: statement(parameter, ...)")
+        where = f"{path}:{number}"
+        header, call = HEADER.match(line), CALL.match(line)
+        if current and (header or call):
+            yield current
+            current = None
+        if header:
+            current = (number, header[1], listed(header[2]), [])
+        elif call:
+            given = None if call[3] is None else listed(call[3])
+            parameters, text = sql_functions.call(where, signatures, call[2], given)
+            yield (number, call[1] or call[2], parameters, [text])
+        elif line.startswith(("-- name:", "-- call:")):
+            fail(where, "not a header: -- name: statement(parameter, ...) or -- call: function(parameter, ...)")
         elif current and not line.startswith("--"):
-            current[3].append(line)
+            current[3].append(sql_functions.with_calls(where, signatures, line))
     if current:
         yield current
 
@@ -57,8 +71,9 @@ def raw(text):
 
 def statements(folder, style):
     found = {}
+    signatures = sql_functions.signatures(folder / "functions")
     for path in sorted(folder.glob("*.sql")):
-        for number, name, parameters, lines in blocks(path):
+        for number, name, parameters, lines in blocks(path, signatures):
             where = f"{path}:{number}"
             if name in found:
                 fail(where, f"{name} is already defined")
