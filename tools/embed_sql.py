@@ -4,9 +4,13 @@
   rows.txt          columns of rows: 'step: step_id, status', read in C++ as store::row::Step::status
   *.sql             named statements: '-- name: claim(queue_ids, qty)', parameters written @queue_ids; '-> step' behind
                     it names the row that it returns; '-- shared:' instead of '-- name:' declares that the other
-                    dialect has it too, with the same parameters and row
+                    dialect has it too, with the same parameters and row. Calls of functions are generated from their
+                    signatures: '-- call: claim', '-- call: remove = delete', or with parameters in another order:
+                    '-- call: fail(message_ids, deliveries, repeated, ...)'; '-- shared call:'; inside of a
+                    statement {call:claim}
   migrations/*.sql  NNNN_name.sql, applied once, in order; the same numbers and names in both dialects
-  functions/**.sql  applied by every install(), in the order of functions/install_order.txt
+  functions/**.sql  applied by every install(), in the order of functions/install_order.txt, with the settings of
+                    functions/planner_settings.txt
   compat/*.sql      optional: names of other products over the functions
 
 In all of them but migrations {rule:name} is a number of SRC_DIR/model/rules.h, {event:name} a kind of
@@ -17,6 +21,7 @@ import re
 import sys
 
 from embed_sql import fail
+from embed_sql.functions import texts
 from embed_sql.rows import read_rows, row_lines
 from embed_sql.source import Source
 from embed_sql.statements import check_rows_used, check_shared, read_statements, statement_lines
@@ -42,29 +47,15 @@ def migrations(folder):
     return found
 
 
-def functions(folder):
-    """The files of functions/, in the order of install_order.txt, which must name each of them once."""
-    order = folder / "functions" / "install_order.txt"
-    if not order.exists():
-        return []
-    named = [line for line in order.read_text().splitlines() if line and not line.startswith("#")]
-    there = {str(path.relative_to(order.parent)) for path in order.parent.rglob("*.sql")}
-    if repeated := {name for name in named if named.count(name) > 1}:
-        fail(order, f"named twice: {sorted(repeated)}")
-    if different := set(named) ^ there:
-        fail(order, f"named but missing, or there but not named: {sorted(different)}")
-    return [order.parent / name for name in named]
-
-
 def schema_lines(dialect, folder, source, steps):
     """Migrations, functions and compatibility names as constants."""
     yield from ['#include "store/statement.h"', "", "#include <array>", "", f"namespace pawl::{dialect}::sql {{", ""]
     yield "inline constexpr std::array migrations{"
     yield from (f'store::Migration{{{number}, "{name}", {raw(text)}}},' for number, name, text in steps)
     yield "};"
-    if files := functions(folder):
-        yield "inline constexpr std::array<std::string_view, %d> functions{" % len(files)
-        yield from (raw(source.substitute(path, path.read_text())) + "," for path in files)
+    if scripts := texts(folder / "functions"):
+        yield "inline constexpr std::array<std::string_view, %d> functions{" % len(scripts)
+        yield from (raw(source.substitute(path, text)) + "," for path, text in scripts)
         yield "};"
     for path in sorted((folder / "compat").glob("*.sql")):
         text = raw(source.substitute(path, path.read_text()))

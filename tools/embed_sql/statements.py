@@ -2,19 +2,28 @@
 import re
 
 from embed_sql import fail
+from embed_sql.functions import call, signatures, with_calls
 from embed_sql.rows import cpp_name
 
+CALL = re.compile(
+    r"^-- (?P<kind>call|shared call): (?:(?P<alias>\w+) = )?(?P<function>\w+)(?:\((?P<parameters>[\w, .]*)\))?"
+    r"(?: -> (?P<row>\w+))?$")
 HEADER = re.compile(r"^-- (?P<kind>name|shared): (?P<name>\w+)\((?P<parameters>[\w, ]*)\)(?: -> (?P<row>\w+))?$")
 PARAMETER = re.compile(r"(?<![@\w])@([a-z_]\w*)")
 
 
+def listed(names):
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
 class Statement:
-    def __init__(self, where, match):
+    def __init__(self, where, name, match):
         self.where = where
-        self.name = match["name"]
-        self.is_shared = match["kind"] == "shared"
-        self.parameters = [p.strip() for p in match["parameters"].split(",") if p.strip()]
+        self.name = name
+        self.is_shared = match["kind"].startswith("shared")
+        self.parameters = listed(match["parameters"] or "")
         self.row = match["row"]
+        self.is_call = False
         self.lines = []
 
     def text(self, style):
@@ -35,14 +44,29 @@ class Statement:
         return f"{self.name}({', '.join(self.parameters)})" + (f" -> {self.row}" if self.row else "")
 
 
-def statements_of(path, text):
+def call_of(where, match, known):
+    """The statement of a '-- call:' line."""
+    statement = Statement(where, match["alias"] or match["function"], match)
+    given = None if match["parameters"] is None else statement.parameters
+    statement.parameters, text = call(where, known, match["function"], given)
+    statement.lines = [text]
+    statement.is_call = True
+    return statement
+
+
+def statements_of(path, text, known):
     found = []
     for number, line in enumerate(text.splitlines(), 1):
+        where = f"{path}:{number}"
         if match := HEADER.match(line):
-            found.append(Statement(f"{path}:{number}", match))
-        elif line.startswith(("-- name:", "-- shared:")):
-            fail(f"{path}:{number}", "not a statement header: -- name: statement(parameter, ...) -> row")
+            found.append(Statement(where, match["name"], match))
+        elif match := CALL.match(line):
+            found.append(call_of(where, match, known))
+        elif line.startswith(("-- name:", "-- shared:", "-- call:", "-- shared call:")):
+            fail(where, "not a header: -- name: statement(parameter, ...) -> row, or -- call: function(parameter, ...)")
         elif found and not line.startswith("--"):
+            if found[-1].is_call and line.strip():
+                fail(where, "a call has no text of its own")
             found[-1].lines.append(line)
     return found
 
@@ -50,8 +74,10 @@ def statements_of(path, text):
 def read_statements(folder, source, rows):
     """The statements of a dialect by their names."""
     found = {}
+    known = signatures(folder / "functions")
     for path in sorted(folder.glob("*.sql")):
-        for statement in statements_of(path, source.substitute(path, path.read_text())):
+        text = source.substitute(path, with_calls(path, known, path.read_text()))
+        for statement in statements_of(path, text, known):
             if statement.name in found:
                 fail(statement.where, f"{statement.name} is already defined")
             if statement.row and statement.row not in rows:

@@ -1,8 +1,5 @@
 -- How a run comes to be waited for: by a step of a code-first run, or by a task. See call/calls.sql.
 
-drop function if exists {schema}.trigger_called(  -- it has new parameters
-    tid[], boolean, text[], text[], integer[], bigint[], timestamptz[], text[], integer[], bigint[], integer[], text[],
-    boolean);
 
 -- Creates the called runs; null if the caller's lease does not hold. A step or task that already waits for a run
 -- (table `calls`) keeps waiting for that one, so each run is created once without an idempotency key, and no producer can
@@ -92,7 +89,6 @@ comment on function {schema}.add_calls is 'Internal: notes who waits for which r
 -- A run that has ended before it was called (its key was there) has nobody else to tell of its end.
 create or replace function {schema}.end_calls_of_ended(children bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     perform {schema}.end_calls(array_agg(r.run_id), at)
@@ -130,8 +126,6 @@ create or replace function {schema}.call_runs(
     out outcomes text[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -204,8 +198,6 @@ create or replace function {schema}.delegate_tasks(
     out outcomes text[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare

@@ -30,7 +30,6 @@ $$;
 comment on function {schema}.seconds_to_ms is 'Internal: a time in seconds as milliseconds; refuses negative ones.';
 
 -- 0 and 1 mean the same: no retry. Null stays null.
-drop function if exists {schema}.check_attempts(text, integer);
 create or replace function {schema}.checked_attempts(whose text, max_attempts integer) returns integer
 language plpgsql immutable
 as $$

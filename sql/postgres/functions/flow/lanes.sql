@@ -63,8 +63,6 @@ create or replace function {schema}.claim_lanes(
     now_at timestamptz, next_due timestamptz, more boolean, notes text
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

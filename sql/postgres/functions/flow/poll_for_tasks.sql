@@ -138,8 +138,6 @@ comment on function {schema}.read_with_poll is
 -- Read again after a lease that ended without a report: can be started again.
 create or replace function {schema}.requeue_tasks(message_ids bigint[]) returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     update {schema}.tasks t set status = 'QUEUED'
     from (
@@ -162,8 +160,6 @@ comment on function {schema}.requeue_tasks is 'Internal: tasks whose messages we
 create or replace function {schema}.start_tasks(flow_slug text, msg_ids bigint[], worker_id bigint default null)
 returns setof {schema}.started_tasks
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

@@ -91,8 +91,6 @@ create or replace function {schema}.publish_steps(
     wake boolean default true
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -132,8 +130,6 @@ create or replace function {schema}.publish_run_ends(
     run_ids bigint[], at timestamptz, alerts text[] default null
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     if not exists (select from {schema}.workflows w where w.publish <> 'off') then
@@ -180,7 +176,6 @@ create or replace function {schema}.publish_pauses(
     run_ids bigint[], messages text[], at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
     insert into {schema}.outbox

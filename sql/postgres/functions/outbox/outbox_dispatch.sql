@@ -1,8 +1,8 @@
 -- Delivery: dispatchers claim events, in order per aggregate.
 --
 -- A claim (claim_outbox) holds the outbox's lock exclusively, reports (report_outbox) share it: so a claim
--- sees every aggregate as it is, and one dispatcher at a time holds an aggregate. Both are short. Publishers
--- take no lock.
+-- sees every aggregate as it is, and one dispatcher at a time holds an aggregate. Both are short (lock order:
+-- functions/README.md).
 --
 -- A pending event without lease and error has never been tried: its visible_at only says when to look at
 -- it again. A claim that meets one behind an event of its aggregate that is leased, or waits for its next
@@ -29,8 +29,6 @@ create or replace function {schema}.due_outbox(
     out ids bigint[], out aggregates text[], out first_at timestamptz
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 begin
     select array_agg(d.outbox_id), array_agg(d.aggregate), min(d.visible_at)
@@ -52,9 +50,6 @@ create or replace function {schema}.pick_outbox(
     out ids bigint[], out lines bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     firsts     bigint[];       -- of each line, in the order in which they are due
@@ -127,9 +122,6 @@ create or replace function {schema}.claim_outbox_from(
     next_from_at timestamptz, next_from_id bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -227,9 +219,6 @@ create or replace function {schema}.report_outbox(
     delays_ms bigint[] default null
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz;
@@ -284,15 +273,11 @@ $$;
 comment on function {schema}.report_outbox is
     'Reports the results of deliveries: published, retry, park or release. One outcome each.';
 
-drop function if exists {schema}.advance_lines(bigint[], timestamptz);
 
 -- Makes the first pending event of each of these aggregates due, if it only waited for others. Returns whether
 -- a line can be claimed now: dispatchers that found it leased must be notified.
 create or replace function {schema}.free_lines(aggregates text[], at timestamptz) returns boolean
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     firsts bigint[];
@@ -321,7 +306,6 @@ comment on function {schema}.free_lines is 'Internal: lets the next event of eac
 -- One parked event, or with null all of them, as if they had never been tried. Returns how many.
 create or replace function {schema}.retry_parked(outbox_id bigint default null) returns bigint
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -350,8 +334,6 @@ create or replace function {schema}.outbox_page(
     max_rows integer
 ) returns bigint[]
 language plpgsql stable
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
-set plan_cache_mode = force_custom_plan  -- so that a branch for another status is left out
 as $$
 begin
     if wanted_run is not null then
@@ -433,7 +415,6 @@ comment on function {schema}.list_outbox is 'Events of the outbox, oldest first.
 -- Looks at the hundred that have waited longest: what is tried again often may be older than these.
 create or replace function {schema}.outbox_lag_ms() returns bigint
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
     now_at timestamptz := {schema}.clock();

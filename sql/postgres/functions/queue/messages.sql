@@ -7,7 +7,6 @@ create or replace function {schema}.message_page(
     queue_id bigint, wanted_state text, after_message bigint, max_rows integer, now_at timestamptz
 ) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     id         constant bigint := message_page.queue_id;
@@ -80,7 +79,6 @@ create or replace function {schema}.list_messages(
     last_error text, payload json
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -114,7 +112,6 @@ create or replace function {schema}.list_archive(
     worker_id bigint, payload json
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare

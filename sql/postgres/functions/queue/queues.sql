@@ -1,9 +1,7 @@
 -- Queues: definition and administration. Errors use the class PW of SQLSTATEs (docs/errors.md).
 
 -- Producers share a queue until their transaction ends, delete_queue needs it exclusively: no message is left without its
--- queue. The shared lock is an advisory lock, which writes nothing. Any role of the database can take such a lock, so
--- producers never wait for it: if it is not free, they lock the queue's row instead, which needs a right. The exclusive
--- side locks the row first, then waits for the holders of the advisory lock. See docs/decisions.
+-- queue. How: functions/README.md, 7 of the lock order, and docs/decisions/0030.
 create or replace function {schema}.queue_lock_key(queue_id bigint) returns bigint
 language sql stable
 as $$ select hashint8extended(queue_id, '{schema}.messages'::regclass::oid::bigint) $$;
@@ -180,7 +178,6 @@ comment on function {schema}.create_queue is
 -- state meanwhile is missed.
 create or replace function {schema}.delete_messages(queue_id bigint) returns bigint
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
     deleted bigint;

@@ -22,8 +22,6 @@ create or replace function {schema}.lock_leases(
     out tids tid[], out ids bigint[], out held_deliveries integer[]
 )
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(held.tid), array_agg(held.message_id), array_agg(held.delivery)
     from (
@@ -50,8 +48,6 @@ create or replace function {schema}.lock_plain_leases(
     out tids tid[], out ids bigint[], out held_deliveries integer[]
 )
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(held.tid), array_agg(held.message_id), array_agg(held.delivery)
     from (
@@ -80,7 +76,6 @@ create or replace function {schema}.settle_outcomes(
     repeated boolean
 ) returns text[]
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     select array_agg(
         case
@@ -110,7 +105,6 @@ create or replace function {schema}.plain_outcomes(
     repeated boolean
 ) returns text[]
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     select array_agg(
         case
@@ -136,8 +130,6 @@ create or replace function {schema}.archive(
     message_ids bigint[], deliveries integer[], repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -167,8 +159,6 @@ create or replace function {schema}.delete(
     message_ids bigint[], deliveries integer[], repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     held record;
@@ -188,8 +178,6 @@ create or replace function {schema}.release(
     repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -219,8 +207,6 @@ create or replace function {schema}.hand_back(
     message_ids bigint[], deliveries integer[], repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -241,8 +227,6 @@ create or replace function {schema}.extend(
     message_ids bigint[], deliveries integer[], leases_ms bigint[]
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -289,8 +273,6 @@ comment on function {schema}.free_to_bury is 'Internal: those of the messages th
 -- instead, and so does a task. The caller has locked the rows.
 create or replace function {schema}.bury_locked(message_ids bigint[], reasons text[]) returns void
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -341,8 +323,6 @@ create or replace function {schema}.bury(
     message_ids bigint[], deliveries integer[], reasons text[], repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     held record;
@@ -367,8 +347,6 @@ create or replace function {schema}.fail(
     repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at    timestamptz := {schema}.clock();
@@ -407,8 +385,6 @@ create or replace function {schema}.settle(
     reasons text[] default null, repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     id        bigint := {schema}.queue_id(queue_name);

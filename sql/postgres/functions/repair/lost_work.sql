@@ -13,8 +13,6 @@ create or replace function {schema}.find_lost_runs(
     out run_ids bigint[], out workflows text[], out step_slugs text[], out task_indexes integer[]
 )
 language plpgsql stable
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     after_at timestamptz := coalesce(
@@ -99,8 +97,6 @@ create or replace function {schema}.restore_lost(run_ids bigint[], at timestampt
     run_id bigint, workflow text, step_slug text, task_index integer
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -159,7 +155,7 @@ begin
         end if;
         if found then
             perform {schema}.add_event(
-                run.run_id, run.audited, '{event:repaired}', {schema}.by_whom('{}'), run.delivery, restore_lost.at);
+                run.run_id, run.audited, '{event:repaired}', {schema}.with_actor('{}'), run.delivery, restore_lost.at);
             perform pg_notify('pawl_{schema_name}', run.workflow_id::text);
         end if;
     end loop;

@@ -29,8 +29,6 @@ create or replace function {schema}.claim_runs(
     step_outputs text[], step_errors text[], step_wake_ats timestamptz[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

@@ -109,7 +109,7 @@ begin
     -- After the update: a concurrent repair may just have restored the message.
     delete from {schema}.messages m where m.message_id = cancel_locked.run_id;
     perform {schema}.close_runs(array[run_id], at);
-    perform {schema}.add_event(run_id, audited, '{event:cancelled}', {schema}.by_whom(cancelled_error), delivery, at);
+    perform {schema}.add_event(run_id, audited, '{event:cancelled}', {schema}.with_actor(cancelled_error), delivery, at);
     perform {schema}.end_calls(array[run_id], at);
     perform {schema}.publish_run_ends(array[run_id], at);
 end
@@ -117,13 +117,13 @@ $$;
 comment on function {schema}.cancel_locked is 'Internal: cancels a run that the caller has locked.';
 
 -- Told to everybody: to who waits for the run, and to who works on it.
-create or replace function {schema}.tell_of_run(run_id bigint) returns void
+create or replace function {schema}.notify_run(run_id bigint) returns void
 language sql
 as $$
-    delete from {schema}.awaited_runs a where a.run_id = tell_of_run.run_id;
-    select pg_notify('pawl_{schema_name}', 'cancelled:' || tell_of_run.run_id);
+    delete from {schema}.awaited_runs a where a.run_id = notify_run.run_id;
+    select pg_notify('pawl_{schema_name}', 'cancelled:' || notify_run.run_id);
 $$;
-comment on function {schema}.tell_of_run is 'Internal: sends the NOTIFY of a cancelled run.';
+comment on function {schema}.notify_run is 'Internal: sends the NOTIFY of a cancelled run.';
 
 create or replace function {schema}.cancel(run_id bigint, reason text default '') returns void
 language plpgsql
@@ -133,7 +133,7 @@ declare
 begin
     select * into run from {schema}.lock_live_run(run_id);
     perform {schema}.cancel_locked(run_id, reason, run.audited, run.delivery, {schema}.clock());
-    perform {schema}.tell_of_run(run_id);
+    perform {schema}.notify_run(run_id);
 end
 $$;
 comment on function {schema}.cancel is
@@ -150,7 +150,7 @@ begin
     if {schema}.make_visible(run_id, run.workflow_id, now_at)
        or {schema}.make_tasks_visible(run_id, run.workflow_id, now_at) then
         perform {schema}.add_event(
-            run_id, run.audited, '{event:woken}', {schema}.by_whom('{}'), run.delivery, now_at);
+            run_id, run.audited, '{event:woken}', {schema}.with_actor('{}'), run.delivery, now_at);
     elsif {schema}.is_lost(run_id) then
         raise exception '{text:run_lost_message}',
             run_id, run.status using errcode = 'PW004';
@@ -232,7 +232,7 @@ begin
     end if;
     made := {schema}.copy_run(run_id, run.workflow_id, null, null, now_at);
     perform {schema}.add_event(
-        run_id, run.audited, '{event:retried}', {schema}.by_whom(format('{"run_id":%s}', made)), run.delivery, now_at);
+        run_id, run.audited, '{event:retried}', {schema}.with_actor(format('{"run_id":%s}', made)), run.delivery, now_at);
     return made;
 end
 $$;
@@ -258,7 +258,7 @@ begin
     made := {schema}.copy_run(run_id, run.workflow_id, from_step, place, now_at);
     perform {schema}.add_event(
         run_id, run.audited, '{event:forked}',
-        {schema}.by_whom(format('{"run_id":%s,"step":%s}', made, to_json(from_step))), run.delivery, now_at);
+        {schema}.with_actor(format('{"run_id":%s,"step":%s}', made, to_json(from_step))), run.delivery, now_at);
     return made;
 end
 $$;
@@ -284,8 +284,8 @@ begin
     end if;
     perform {schema}.add_event(
         run_id, run.audited, '{event:deleted}',
-        {schema}.by_whom(format('{"reason":%s}', to_json(coalesce(reason, '')))), run.delivery, now_at);
-    perform {schema}.tell_of_run(run_id);
+        {schema}.with_actor(format('{"reason":%s}', to_json(coalesce(reason, '')))), run.delivery, now_at);
+    perform {schema}.notify_run(run_id);
 end
 $$;
 comment on function {schema}.delete_run is
@@ -296,7 +296,6 @@ comment on function {schema}.delete_run is
 -- see plan_prune().
 create or replace function {schema}.fail_unhandled(prefixes text[]) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
     now_at   timestamptz := {schema}.clock();

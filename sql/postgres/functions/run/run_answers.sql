@@ -71,7 +71,7 @@ begin
         end if;
     end if;
     perform {schema}.add_event(
-        run_id, run.audited, '{event:resumed}', {schema}.by_whom(format('{"step":%s}', to_json(step_id))),
+        run_id, run.audited, '{event:resumed}', {schema}.with_actor(format('{"step":%s}', to_json(step_id))),
         run.delivery, now_at);
 end
 $$;

@@ -13,7 +13,6 @@ create or replace function {schema}.run_counts(
     count_limit     integer default {rule:count_limit}
 ) returns table (run_status text, runs bigint, exact boolean)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -84,7 +83,6 @@ create or replace function {schema}.live_run_counts(
     include_deleted boolean, count_limit integer
 ) returns table (run_status text, runs bigint, exact boolean)
 language plpgsql
-set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -142,7 +140,6 @@ create or replace function {schema}.count_runs(
     include_deleted boolean default false
 ) returns table (run_status text, runs bigint)
 language plpgsql
-set plan_cache_mode = force_custom_plan
 as $$
 declare
     wanted bigint := coalesce((select q.queue_id from {schema}.queues q where q.name = count_runs.workflow), 0);

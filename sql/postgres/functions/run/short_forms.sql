@@ -115,11 +115,3 @@ language sql
 as $$ select {schema}.resume_early(run_id, step_id, data) $$;
 comment on function {schema}.signal(bigint, text, json) is
     'Gives a step that a run waits at, or will wait at, its result: resume_early(), as programs call it. First one wins.';
-
--- Helpers of other files.
-comment on function {schema}.claim_queues is 'Internal: the queues of a set that are worth a look.';
-comment on function {schema}.trigger_dead_letters is 'Internal: triggers the dead letter workflows of failed runs.';
-comment on function {schema}.lock_runs is 'Internal: locks the messages of these runs'' leases.';
-comment on function {schema}.run_outcomes is 'Internal: as settle_outcomes, for runs.';
-comment on function {schema}.take_signals is 'Internal: takes out the resumes that were kept for these steps.';
-comment on function {schema}.add_events is 'Internal: records what the holders of runs have to say.';

@@ -234,7 +234,6 @@ create or replace function {schema}.workflow_stats(
     counted_ms bigint, at_least text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -312,7 +311,6 @@ comment on function {schema}.workflow_metrics is
 create or replace function {schema}.has_live_handler(workflow text, at timestamptz default null)
 returns boolean
 language sql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
     select exists (
         select from {schema}.workers w
@@ -325,7 +323,6 @@ comment on function {schema}.has_live_handler is 'Whether a live worker has a ha
 
 create or replace function {schema}.live_handlers(at timestamptz) returns text[]
 language sql stable
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
     select array(
         select distinct h.name from {schema}.workers w cross join lateral unnest(w.handlers) as h (name)

@@ -1,7 +1,6 @@
 -- Schedules. When they fire is computed by the library (src/model/cron.h): here fire times are only
 -- kept, and turned into runs. Who fires or changes a schedule names the version it has read.
--- Lock order: the workflow (its row, or its queue: share_queues()), then the schedule; as when a
--- workflow is deleted with its schedules.
+-- Lock order: see functions/README.md.
 
 create or replace function {schema}.list_schedules(only_schedule text default null) returns table (
     schedule_id bigint, version bigint, schedule text, workflow text, cron text, time_zone text,
@@ -144,7 +143,6 @@ create or replace function {schema}.due_schedules(max_rows integer default {rule
     last_run_id bigint, waiting_fire_at timestamptz, created_at timestamptz
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
     due bigint[];
@@ -190,8 +188,6 @@ as $$
 $$;
 comment on function {schema}.fire_key is 'Internal: the key of a schedule''s fire time.';
 
-drop function if exists {schema}.trigger_schedule(  -- it has another parameter
-    {schema}.schedules, text, timestamptz[], text[], boolean);
 
 -- Runs of a schedule that is locked; returns them in the order of their fire times.
 -- Fire times have keys of their own, apart from those of users. A schedule that is deleted and created again finds the
@@ -236,7 +232,6 @@ create or replace function {schema}.fire_schedule(
     out fired boolean, out fired_workflow_id bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
     now_at   timestamptz := {schema}.clock();

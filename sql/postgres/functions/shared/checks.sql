@@ -185,14 +185,14 @@ create or replace function {schema}.check_trigger(
 language plpgsql stable
 as $$
 declare
-    nothing text;  -- see trigger_batch()
+    _ignored text;  -- see trigger_batch()
 begin
-    nothing := {schema}.check_places(priorities, delays_ms, ats);
-    nothing := {schema}.check_new_runs(workflows, inputs, max_attempts, idempotency_keys, tag_places, tags);
-    nothing := {schema}.check_aligned(
+    _ignored := {schema}.check_places(priorities, delays_ms, ats);
+    _ignored := {schema}.check_new_runs(workflows, inputs, max_attempts, idempotency_keys, tag_places, tags);
+    _ignored := {schema}.check_aligned(
         cardinality(workflows), cardinality(priorities), cardinality(delays_ms), cardinality(ats),
         cardinality(idempotency_keys), cardinality(max_attempts), cardinality(parent_run_ids));
-    nothing := {schema}.check_json('inputs', inputs);
+    _ignored := {schema}.check_json('inputs', inputs);
 end
 $$;
 comment on function {schema}.check_trigger is 'Internal: refuses runs that cannot be created.';

@@ -21,8 +21,6 @@ create or replace function {schema}.count_messages(
     out oldest_ready_ms bigint, out at_least text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     id     constant bigint := count_messages.queue_id;
@@ -106,7 +104,6 @@ create or replace function {schema}.queue_stats(
     oldest_ready_ms bigint, workers bigint, at_least text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -164,7 +161,6 @@ create or replace function {schema}.worker_counts(
     out live bigint, out lost bigint, out stopped bigint, out at_least text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
     now_at timestamptz := {schema}.clock();

@@ -60,8 +60,6 @@ comment on function {schema}.heartbeat is 'Tells that a worker lives; returns th
 create or replace function {schema}.list_leases(worker bigint, queue_ids bigint[])
 returns table (message_id bigint, delivery integer)
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     select m.message_id, m.delivery
     from unnest(queue_ids) as h (queue_id)
@@ -172,7 +170,6 @@ create or replace function {schema}.list_held(
     last_error text, payload json
 )
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
     select m.message_id, q.name, m.priority, m.delivery, m.strikes, m.attempts, m.state, m.enqueued_at, m.visible_at,
            m.worker_id, m.last_error, m.payload
