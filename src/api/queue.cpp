@@ -105,16 +105,6 @@ WriteAction failed(const std::string& error, Duration delay) {
     return seam::Fail{model::storable_text(error), delay};
 }
 
-// A plain dequeue has no way to end a run or a task.
-QueueId dequeuable(const QueueInfo& queue) {
-    if (queue.kind == QueueKind::plain) return queue.id;
-    model::refuse(
-        ErrorCode::workflow_queue,
-        queue.kind == QueueKind::flow ? fmt::format(model::texts::queue_of_tasks, queue.name)
-                                      : fmt::format(model::texts::queue_of_runs, queue.name)
-    );
-}
-
 }  // namespace
 
 Queue::Queue(std::shared_ptr<seam::Backend> backend, std::string name)
@@ -157,15 +147,13 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
     const Duration poll = backend_->capabilities().remote_wakeups
                               ? backend_->options().poll_interval
                               : std::min(backend_->options().poll_interval, poll_without_notify);
-    seam::ClaimRequest request;
-    request.queues = {dequeuable(info())};
-    const seam::WakeTopic topic = request.queues.front();
-    request.max_messages = options.max_messages;
-    request.lease = options.lease;
+    std::optional<seam::WakeTopic> topic;  // looked up only if the call waits
     while (true) {
         const bool waits = Clock::now() < deadline;
         const auto ticket = waits ? backend_->wake_hub().ticket() : 0;
-        seam::Claim claim = retrying(*backend_, [&] { return backend_->claim(request); });
+        seam::Claim claim = retrying(*backend_, [&] {
+            return backend_->dequeue(name_, options.max_messages, options.lease);
+        });
         if (!claim.messages.empty() || !waits) {
             for (Message& message : claim.messages) message.queue = name_;
             return std::move(claim.messages);
@@ -179,7 +167,8 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
                 )
             );
         }
-        backend_->wake_hub().wait(ticket, std::span(&topic, 1), until, {});
+        if (!topic) topic = info().id;
+        backend_->wake_hub().wait(ticket, std::span(&*topic, 1), until, {});
     }
 }
 
