@@ -77,7 +77,9 @@ seam::Claim PostgresStore::dequeue(
 ) {
     Params params;
     params.text(queue).int4(max_messages).milliseconds(lease).int8(options().lease.count());
-    const seam::ClaimRequest request{.max_messages = max_messages, .lease = lease};
+    seam::ClaimRequest request;
+    request.max_messages = max_messages;
+    request.lease = lease;
     return read_claim(worker_call(sql::dequeue, params, IfAnswerLost::repeat), request).claim;
 }
 

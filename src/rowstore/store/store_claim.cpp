@@ -55,7 +55,11 @@ seam::Claim RowStore::dequeue(
             found->kind == QueueKind::flow ? fmt::format(model::texts::queue_of_tasks, queue)
                                            : fmt::format(model::texts::queue_of_runs, queue)
         );
-    return claim({.queues = {found->id}, .max_messages = max_messages, .lease = lease});
+    seam::ClaimRequest request;
+    request.queues = {found->id};
+    request.max_messages = max_messages;
+    request.lease = lease;
+    return claim(request);
 }
 
 seam::Claim RowStore::claim(const seam::ClaimRequest& request) {
