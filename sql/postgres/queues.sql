@@ -6,8 +6,9 @@
 -- call: purge_queue
 
 -- shared: list_queues(only_queue) -> queue
-select q.queue_id, q.name, q.paused, q.keep_archive, q.lease_ms, q.max_strikes, q.max_attempts, d.name, q.created_at,
-       case when w.workflow_id is null then 'plain' when w.is_flow then 'flow' else 'workflow' end
+select q.queue_id, q.name as queue, q.paused, q.keep_archive, q.lease_ms, q.max_strikes, q.max_attempts,
+       d.name as dead_letter_queue, q.created_at,
+       case when w.workflow_id is null then 'plain' when w.is_flow then 'flow' else 'workflow' end as kind
 from {schema}.queues q
 left join {schema}.queues d on d.queue_id = q.dead_letter_queue_id
 left join {schema}.workflows w on w.workflow_id = q.queue_id

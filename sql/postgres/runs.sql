@@ -4,7 +4,7 @@
 select * from {schema}.run_rows r where r.run_id = @run_id::bigint
 
 -- shared: find_end(run_id) -> run_end
-select e.status, e.deleted_at is not null, e.output from {schema}.run_ends e where e.run_id = @run_id::bigint
+select e.status, e.deleted_at is not null as deleted, e.output from {schema}.run_ends e where e.run_id = @run_id::bigint
 
 -- name: list_runs(workflow, status, created_from, created_before, tag, idempotency_key, include_deleted, before_run, max_rows) -> run
 select r.*
