@@ -356,6 +356,7 @@ void FlowEngine::fail(const model::RunError& error, std::string_view event) {
 void FlowEngine::cancel(const std::string& reason) {
     const Json json = model::to_json({"cancelled", reason, {}, 0});
     close(RunStatus::cancelled, json.text, {});
+    run_.worker = {};  // not the worker's act
     add_event("cancelled", json.text);
 }
 

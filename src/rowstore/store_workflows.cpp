@@ -135,13 +135,17 @@ WorkflowInfo read_workflow(const Rows& rows) {
 
 }  // namespace
 
-void refuse_live_runs(Session& session, const std::string& name, QueueId workflow) {
+void refuse_live_runs(Session& session, const std::string& name, QueueId workflow, QueueKind kind) {
     Rows rows = session.query(sql::count_live_runs, workflow);
     if (!rows.next() || rows.integer(0) == 0) return;
     throw Error(
         ErrorCode::workflow_has_runs,
         fmt::format(
-            "workflow '{}' has {} live runs: cancel them, or let them end", name, rows.integer(0)
+            "{} '{}' has {} live runs: cancel them, {}",
+            to_string(kind),
+            name,
+            rows.integer(0),
+            kind == QueueKind::flow ? "let them end, or force it" : "or let them end"
         )
     );
 }
@@ -182,7 +186,7 @@ void RowStore::create_workflow(const std::string& name, const WorkflowOptions& o
 void RowStore::delete_workflow(const std::string& name) {
     write([&](Session& session, Timestamp) {
         const QueueId id = require_workflow(session, name).id;
-        refuse_live_runs(session, name, id);
+        refuse_live_runs(session, name, id, QueueKind::workflow);
         delete_workflow_rows(session, id);
     });
 }

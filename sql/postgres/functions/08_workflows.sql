@@ -139,7 +139,7 @@ declare
     unknown text;
 begin
     select array_agg(f.workflow_id order by n.place),
-           min(coalesce(n.name, '')) filter (where f.workflow_id is null)
+           (array_agg(coalesce(n.name, '') order by n.place) filter (where f.workflow_id is null))[1]
     into ids, unknown
     from unnest(workflows) with ordinality as n (name, place)
     left join lateral (

@@ -77,6 +77,7 @@ declare
     base_delay_ms bigint;
     timeout_ms    bigint;
     id            bigint;
+    taken_by      text;
 begin
     perform {schema}.check_slug('flow', flow_slug);
     max_attempts := {schema}.checked_attempts(whose, create_flow.max_attempts);
@@ -101,8 +102,11 @@ begin
         from {schema}.queues q
         where q.name = flow_slug and w.workflow_id = q.queue_id and w.is_flow;
         exit when found;
-        if exists (select from {schema}.queues q where q.name = flow_slug) then
-            raise exception 'queue ''%'' exists and is not a flow''s: choose another name', flow_slug
+        select case when w.workflow_id is null then 'queue' else 'workflow' end into taken_by
+        from {schema}.queues q left join {schema}.workflows w on w.workflow_id = q.queue_id
+        where q.name = flow_slug;
+        if found then
+            raise exception '% ''%'' exists and is not a flow''s: choose another name', taken_by, flow_slug
                 using errcode = 'PW003';
         end if;
         -- It was deleted while we waited for it: its name is free.
@@ -244,7 +248,7 @@ begin
                 flow, found_index, add_step.step_type, wanted, add_step.max_attempts, base_ms, limit_ms,
                 start_ms, required, forbidden, add_step.when_unmet, add_step.when_exhausted);
             if difference <> '' then
-                raise exception '% is there and differs: %; a new name is a new version', whose, difference
+                raise exception '% exists and differs: %; a new name is a new version', whose, difference
                     using errcode = 'PW017';
             end if;
             return;

@@ -80,14 +80,14 @@ begin
            ) as fates,
            array_agg(
                case when b.verdict = 'unmet' then format(
-                        '{"type":"condition_unmet","message":%s,"step":"%s","attempt":0}',
+                        '{"type":"condition_unmet","message":%s,"step":"%s"}',
                         to_json(format('the condition of step ''%s'' is not met', b.slug)), b.slug)
                     when b.verdict <> 'met' then format(
-                        '{"type":"condition_error","message":%s,"step":"%s","attempt":0}',
+                        '{"type":"condition_error","message":%s,"step":"%s"}',
                         to_json(format('the condition of step ''%s'' cannot be checked: %s', b.slug, b.verdict)),
                         b.slug)
                     when b.tasks is null then format(
-                        '{"type":"not_an_array","message":%s,"step":"%s","attempt":0}',
+                        '{"type":"not_an_array","message":%s,"step":"%s"}',
                         to_json(format('map step ''%s'' needs an array: %s is none', b.slug,
                                        coalesce('the output of step ''' || b.dep || '''', 'the run''s input'))),
                         b.slug)

@@ -123,7 +123,8 @@ begin
             set remaining_steps = r.remaining_steps - n.done, updated_at = flow_go_on.at,
                 status = case when r.remaining_steps = n.done then 'SUCCESS'
                               when begun and r.completed_at is null then 'RUNNING' else r.status end,
-                started_at = case when begun then coalesce(r.started_at, flow_go_on.at) end,
+                started_at = case when begun or r.remaining_steps = n.done
+                                  then coalesce(r.started_at, flow_go_on.at) else r.started_at end,
                 completed_at = case when r.remaining_steps = n.done then flow_go_on.at else r.completed_at end,
                 -- {"<leaf>": output, ...} over the steps of the run that no step of the run depends on
                 output = case when r.remaining_steps = n.done then (

@@ -81,7 +81,8 @@ begin
     end if;
     with ended as (
         update {schema}.runs r
-        set status = 'SUCCESS', output = '{}', updated_at = flow_start_runs.at, completed_at = flow_start_runs.at
+        set status = 'SUCCESS', output = '{}', updated_at = flow_start_runs.at, started_at = flow_start_runs.at,
+            completed_at = flow_start_runs.at
         where r.run_id = any(flow_start_runs.run_ids) and r.remaining_steps = 0 and r.status = 'QUEUED'
         returning r.run_id, r.workflow_id
     ),

@@ -214,7 +214,7 @@ begin
     if difference = '' then
         return 'same';
     elsif force is not true then
-        raise exception 'flow ''%'' is there and differs: %; a new name is a new version', flow_slug, difference
+        raise exception 'flow ''%'' exists and differs: %; a new name is a new version', flow_slug, difference
             using errcode = 'PW017';
     end if;
     perform {schema}.delete_flow_and_data(flow_slug, true);

@@ -1,0 +1,224 @@
+#include "twin/writes.h"
+
+#include "model/event_data.h"
+#include "seam/outbox_record.h"
+
+namespace pawl::test::twin {
+
+namespace {
+
+struct NamedKind {
+    const char* name;
+    WriteKind kind;
+};
+
+DrawnWrite<Message> settlement(Dice& dice, const std::vector<NamedKind>& kinds) {
+    const NamedKind drawn = dice.of(kinds);
+    const Duration delay =
+        drawn.kind == WriteKind::extend ? some_time(dice) : std::max(any_delay(dice), Duration(0));
+    const std::string why = reason(dice);
+    return {fmt::format("{} {}ms", drawn.name, delay.count()), [=](const Message& message) {
+                return seam::settle_write(drawn.kind, message.lease(), delay, why);
+            }};
+}
+
+// Of a run's or a task's message.
+DrawnWrite<Message> given_back(Dice& dice) {
+    static const std::vector<NamedKind> allowed{
+        {"release", WriteKind::release},
+        {"hand_back", WriteKind::hand_back},
+        {"extend", WriteKind::extend}};
+    static const std::vector<NamedKind> refused{
+        {"archive", WriteKind::archive},
+        {"remove", WriteKind::remove},
+        {"fail", WriteKind::fail},
+        {"bury", WriteKind::bury}};
+    return settlement(dice, dice.one_in(5) ? refused : allowed);
+}
+
+void add_event(Write& write, const std::string& kind) {
+    write.event = kind;
+    write.event_data =
+        write.step ? model::event_data({.step = write.step->id, .attempt = write.step->attempt})
+                   : "{}";
+}
+
+DrawnWrite<Held> checkpoint_write(Dice& dice) {
+    const int step = dice.below(static_cast<int>(step_names.size()));
+    const std::string& id = step_names[static_cast<std::size_t>(step)];
+    const int what = dice.below(6);
+    const std::string output = value(dice);
+    const bool audits = dice.one_in(3);
+    const bool has_input = dice.one_in(4);
+    const std::string name = what == 0 ? "failed" : what == 1 ? "running" : "succeeded";
+    return {fmt::format("checkpoint of {}: {}", id, name), [=](const Held& held) {
+                Write write = what == 0   ? failed_step(held.lease(), id, step)
+                              : what == 1 ? running(held.lease(), id, step)
+                                          : checkpoint(held.lease(), id, step, output);
+                write.step->elapsed = std::chrono::microseconds(what * 250);
+                if (has_input) write.step->input = R"({"in": 1})";
+                if (audits) add_event(write, what == 0 ? "step_failed" : "step_succeeded");
+                return write;
+            }};
+}
+
+DrawnWrite<Held> publish_write(Dice& dice) {
+    const std::string payload = value(dice);
+    const std::string uuid = fmt::format(
+        "00000000-0000-4000-8000-{:06x}{:06x}", dice.below(0xFFFFFF), dice.below(0xFFFFFF)
+    );
+    // A step of its own: a step that is recorded is never executed again.
+    return {"checkpoint with an event", [=](const Held& held) {
+                Write write = checkpoint(held.lease(), uuid, 5, "null");
+                auto record = seam::new_outbox_record(
+                    {"e.published", Json(payload), "aggregate"}, 1000, held.id()
+                );
+                record.event_id = uuid;
+                write.publish = std::make_shared<const seam::OutboxRecord>(std::move(record));
+                return write;
+            }};
+}
+
+DrawnWrite<Held> wait_write(Dice& dice, const World& seen) {
+    const int step = dice.below(static_cast<int>(step_names.size()));
+    const std::string& id = step_names[static_cast<std::size_t>(step)];
+    const Duration time = some_time(dice);
+    const int attempts = dice.below(3);
+    const int what = dice.below(5);
+    const bool audits = dice.one_in(2);
+    const auto until = sometimes(dice, 4, [&] { return seen.now() + some_time(dice); });
+    static const std::vector<std::string> names{
+        "retry", "pause", "sleep", "pause without a step", "run retry"};
+    return {
+        fmt::format(
+            "{} at {} for {}ms{}",
+            names[static_cast<std::size_t>(what)],
+            id,
+            time.count(),
+            until ? ", until a time" : ""
+        ),
+        [=](const Held& held) {
+            Write write = what == 0   ? retry_step(held.lease(), id, step, attempts + 1, time)
+                          : what == 1 ? pause_step(held.lease(), id, step, time)
+                                      : sleep_step(held.lease(), id, step, time);
+            if (what == 2 && until) {
+                write.until = until;
+                write.step->wake_at = until;
+                write.step->wake_after_delay = false;
+            }
+            if (what >= 3) {
+                write = seam::settle_write(
+                    WriteKind::suspend, held.lease(), time, what == 3 ? "paused" : "not now"
+                );
+                write.status = what == 3 ? RunStatus::paused : RunStatus::running;
+            }
+            write.attempts = attempts;
+            static const std::vector<std::string> events{
+                "step_retry", "paused", "suspended", "paused", "run_retry"};
+            if (audits) add_event(write, events[static_cast<std::size_t>(what)]);
+            return write;
+        }};
+}
+
+DrawnWrite<Held> call_write(Dice& dice) {
+    const int step = dice.below(static_cast<int>(step_names.size()));
+    const std::string& id = step_names[static_cast<std::size_t>(step)];
+    NewRun run{any_workflow(dice), Json(value(dice)), {}};
+    run.options.priority = dice.below(2);
+    if (dice.one_in(4)) run.workflow = dice.of(flow_names);
+    return {fmt::format("call of {} at {}", run.workflow, id), [=](const Held& held) {
+                NewRun called = run;
+                called.options.parent = held.id();
+                Write write = pause_step(held.lease(), id, step, std::chrono::hours(24) * 36'525);
+                write.step->pause_condition.clear();
+                write.step->pause_message =
+                    fmt::format("waits for a run of workflow '{}'", called.workflow);
+                write.step->attempt = 0;
+                write.call = std::make_shared<const NewRun>(std::move(called));
+                return write;
+            }};
+}
+
+DrawnWrite<Held> finish_write(Dice& dice) {
+    const bool succeeds = !dice.one_in(3);
+    const std::string output = value(dice);
+    const bool audits = dice.one_in(2);
+    return {succeeds ? "finish: success" : "finish: error", [=](const Held& held) {
+                Write write = succeeds ? success(held.lease(), output) : failure(held.lease());
+                if (audits) {
+                    write.event = succeeds ? "run_succeeded" : "run_failed";
+                    write.event_data = succeeds ? "{}" : write.error;
+                }
+                return write;
+            }};
+}
+
+}  // namespace
+
+std::string committed(World& world, std::vector<Write> writes, bool again) {
+    std::erase_if(writes, [&](const Write& write) {
+        return write.call && !world.queue_id(write.call->workflow);
+    });
+    std::string text = world.show()(world.backend().commit(writes, Attempt::first));
+    if (again)
+        text += ", again: " + world.show()(world.backend().commit(writes, Attempt::repeated));
+    return text;
+}
+
+DrawnWrite<Message> message_write(Dice& dice) {
+    static const std::vector<NamedKind> kinds{
+        {"archive", WriteKind::archive},
+        {"remove", WriteKind::remove},
+        {"release", WriteKind::release},
+        {"hand_back", WriteKind::hand_back},
+        {"fail", WriteKind::fail},
+        {"fail", WriteKind::fail},
+        {"bury", WriteKind::bury},
+        {"extend", WriteKind::extend}};
+    return settlement(dice, kinds);
+}
+
+DrawnWrite<Held> run_write(Dice& dice, const World& seen) {
+    const int what = dice.below(20);
+    if (what < 7) return checkpoint_write(dice);
+    if (what < 8) return publish_write(dice);
+    if (what < 12) return wait_write(dice, seen);
+    if (what < 14) return call_write(dice);
+    if (what < 17) return finish_write(dice);
+    const auto settled = given_back(dice);
+    return {settled.name, [=](const Held& held) { return settled.make(held.message); }};
+}
+
+DrawnWrite<HeldTask> task_report(Dice& dice) {
+    const int what = dice.below(12);
+    const std::string output = dice.one_in(3) ? "[1,{\"k\":1}]" : value(dice);
+    const std::string why = reason(dice);
+    if (what < 7)
+        return {"complete task: " + output, [=](const HeldTask& held) {
+                    return complete_write(held, output);
+                }};
+    if (what < 9) {
+        const bool permanent = dice.one_in(5);
+        const auto delay = sometimes(dice, 3, [&] { return some_time(dice); });
+        return {permanent ? "fail task for good" : "fail task", [=](const HeldTask& held) {
+                    Write write = fail_write(held, why);
+                    write.permanent = permanent;
+                    write.retry_delay = delay;
+                    return write;
+                }};
+    }
+    if (what < 10) {
+        const std::string workflow = any_workflow(dice);
+        return {"delegate task to " + workflow, [=](const HeldTask& held) {
+                    NewRun run{workflow, held.message.payload, {}};
+                    run.options.parent = held.ref().run;
+                    Write write = task_write(WriteKind::delegate_task, held);
+                    write.call = std::make_shared<const NewRun>(std::move(run));
+                    return write;
+                }};
+    }
+    const auto settled = given_back(dice);
+    return {settled.name, [=](const HeldTask& held) { return settled.make(held.message); }};
+}
+
+}  // namespace pawl::test::twin
