@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bare_postgres.h"
-#include "postgres/params.h"
+#include "postgres/driver/params.h"
 
 namespace bench {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bare_statements.h"
-#include "postgres/wire.h"
+#include "postgres/driver/binary_format.h"
 
 namespace bench {
 

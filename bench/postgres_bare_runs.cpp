@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bare_postgres.h"
-#include "postgres/params.h"
-#include "postgres/wire.h"
+#include "postgres/driver/binary_format.h"
+#include "postgres/driver/params.h"
 
 namespace bench {
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "bare_statements.h"
-#include "postgres/wire.h"
+#include "postgres/driver/binary_format.h"
 #include "postgres_bare_flows.h"
 
 namespace bench {

@@ -2,9 +2,12 @@
 include(CMakePackageConfigHelpers)
 
 set(pawl_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
-install(TARGETS pawl EXPORT pawl_targets)
 install(DIRECTORY include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT pawl_targets NAMESPACE pawl:: FILE pawl_targets.cmake DESTINATION ${pawl_cmake_dir})
+# An export of its own for each part: a program that uses the core alone needs none of their dependencies.
+foreach(target pawl pawl_http pawl_metrics)
+  install(TARGETS ${target} EXPORT ${target}_targets)
+  install(EXPORT ${target}_targets NAMESPACE pawl:: FILE ${target}_targets.cmake DESTINATION ${pawl_cmake_dir})
+endforeach()
 
 configure_package_config_file(
   cmake/pawl-config.cmake.in pawl-config.cmake INSTALL_DESTINATION ${pawl_cmake_dir})
@@ -14,19 +17,36 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pawl-config.cmake
               cmake/pawl_workflows.cmake
         DESTINATION ${pawl_cmake_dir})
 
-set(pawl_pc_private "")
-if(PAWL_HTTP)
-  string(APPEND pawl_pc_private " libcurl")
-endif()
-if(PAWL_METRICS)
-  string(APPEND pawl_pc_private " prometheus-cpp-pull")
-endif()
+file(RELATIVE_PATH pawl_pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # relocatable, multiarch or not
+# pawl_pkg_config(NAME LIBRARY REQUIRES LIBS): a static library's users link what it needs, a shared one's do not.
+function(pawl_pkg_config name library requires libs)
+  set(pawl_pc_name ${name})
+  set(pawl_pc_library ${library})
+  set(pawl_pc_requires "${requires}")
+  set(pawl_pc_libs "${libs}")
+  set(pawl_pc_private "")
+  if(BUILD_SHARED_LIBS)
+    set(pawl_pc_private .private)
+  endif()
+  configure_file(cmake/pawl.pc.in ${name}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+set(requires fmt)
 if(PAWL_POSTGRES)
-  string(APPEND pawl_pc_private " libpq")
+  string(APPEND requires " libpq")
 endif()
 if(PAWL_SQLITE)
-  string(APPEND pawl_pc_private " sqlite3")
+  string(APPEND requires " sqlite3")
 endif()
-file(RELATIVE_PATH pawl_pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # relocatable, multiarch or not
-configure_file(cmake/pawl.pc.in pawl.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pawl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+pawl_pkg_config(pawl pawl "${requires}" "-ldate-tz -pthread")
+set(requires "pawl")
+if(PAWL_HTTP)
+  string(APPEND requires " libcurl")
+endif()
+pawl_pkg_config(pawl-http pawl_http "${requires}" "")
+set(requires "pawl")
+if(PAWL_METRICS)
+  string(APPEND requires " prometheus-cpp-pull")
+endif()
+pawl_pkg_config(pawl-metrics pawl_metrics "${requires}" "")

@@ -16,7 +16,7 @@ LAYERS = {
     "sqlite": {"base", "model", "seam", "store", "rowstore"},
     "engine": {"base", "model", "seam"},  # what drives a store, for the runtime and the API
     "runtime": {"base", "model", "seam", "engine"},
-    "api": {"base", "model", "seam", "engine", "runtime", "metrics"},
+    "api": {"base", "model", "seam", "engine", "runtime"},
     "http": {"base"},
     "sinks": {"base", "model", "http"},
     "metrics": {"base", "model", "seam", "runtime"},

@@ -19,8 +19,10 @@
 namespace pawl {
 
 namespace runtime {
+class MetricsEndpoint;
 class WorkerRuntime;
 struct Executing;
+struct WorkerMeters;
 }  // namespace runtime
 
 /// What a handler gets for the messages in its hands. Leases are extended while it runs.
@@ -113,13 +115,26 @@ struct MetricsOptions {
     Duration refresh = 5s;
 };
 
+struct WorkerOptions;
+namespace detail {
+using OpenMetrics = std::unique_ptr<
+    runtime::
+        MetricsEndpoint> (*)(const WorkerOptions&, std::shared_ptr<const runtime::WorkerMeters>, std::shared_ptr<seam::Backend>);
+// In the library pawl::metrics: a program that calls WorkerBuilder::metrics() links it.
+std::unique_ptr<runtime::MetricsEndpoint> open_metrics_endpoint(
+    const WorkerOptions& options,
+    std::shared_ptr<const runtime::WorkerMeters> meters,
+    std::shared_ptr<seam::Backend> backend
+);
+}  // namespace detail
+
 struct WorkerOptions {
     std::string name;
     int port = 0;          ///< shown to operators; nothing listens there
     int concurrency = 16;  ///< handlers at a time; threads are made when they are needed
-    /// Between two steps a run gives its thread to another one: much cheaper where steps are short,
-    /// but the function may go on in another thread, so nothing that belongs to a thread (a held
-    /// mutex, a thread_local) may be kept over a step.
+    /// A run gives its thread to another run while a step is committed: much cheaper if steps are
+    /// short. The function may resume on another thread, so nothing that belongs to a thread (a
+    /// held mutex, a reference to a thread_local) may be kept across a step. See docs/workflows.md.
     bool share_threads = false;
     std::optional<Duration> lease;          ///< default: each queue's
     std::optional<Duration> heartbeat;      ///< default: the store's
@@ -137,6 +152,7 @@ struct WorkerOptions {
     Sink outbox_sink = {};  ///< where given, the worker dispatches the store's outbox too
     DispatcherOptions dispatcher = {};
     std::optional<MetricsOptions> metrics = {};  ///< none: nothing is counted, nothing listens
+    detail::OpenMetrics open_metrics = nullptr;  ///< set by WorkerBuilder::metrics()
     std::vector<std::string> discover;  ///< prefixes of discovered workflows to create and handle
 };
 
@@ -241,12 +257,15 @@ public:
         options_.dispatcher = options;
         return *this;
     }
-    /// An endpoint for Prometheus from create() to stop(); one per worker. See docs/metrics.md.
+    /// An endpoint for Prometheus from create() to stop(); one per worker. The program links
+    /// pawl::metrics. See docs/metrics.md.
     WorkerBuilder& metrics(int port, std::string address = "127.0.0.1") {
         return metrics(MetricsOptions{port, std::move(address)});
     }
     WorkerBuilder& metrics(MetricsOptions options) {
-        return options_.metrics = std::move(options), *this;
+        options_.metrics = std::move(options);
+        options_.open_metrics = &detail::open_metrics_endpoint;
+        return *this;
     }
     WorkerBuilder& backoff(Duration base, Duration cap) {
         options_.backoff_base = base;

@@ -1,4 +1,4 @@
--- The claim: see sql/postgres/functions/05_claim.sql for the algorithm. Without functions it is
+-- The claim: see sql/postgres/functions/queue/claim.sql for the algorithm. Without functions it is
 -- spread over statements that src/sqlite/claimer.cpp runs in one transaction; without dead index
 -- entries there is nothing to skip, so the floors of PostgreSQL are not here.
 
@@ -106,8 +106,18 @@ select message_id from pawl_messages
 where queue_id = @queue_id and state = 'ready' and priority = @priority
 order by message_id limit @max_messages;
 
--- The usual case in one statement: one queue with nothing but ready rows. `or fail`: see settle.sql.
+-- The usual case: one queue with nothing but ready rows. The claim reads the rows as they will be, then updates the same
+-- rows: in one transaction both statements see the same first ones. `returning` would write each row to a table of its
+-- own first, which costs more than the second search. `or fail`: see settle.sql.
 -- A task has a lease of its own, unless a worker takes it, which extends its leases.
+-- name: read_ready(queue_id, max_messages, now, lease_us, worker_id)
+select message_id, queue_id, priority, delivery + 1, strikes + 1, attempts, enqueued_at,
+       @now + coalesce(case when @worker_id is null then lease_ms * 1000 end, @lease_us),
+       last_error, payload, run_id, step_index, task_index
+from pawl_messages
+where queue_id = @queue_id and state = 'ready'
+order by priority desc, message_id limit @max_messages;
+
 -- name: claim_ready(queue_id, max_messages, now, lease_us, worker_id)
 update or fail pawl_messages
 set state = 'leased', delivery = delivery + 1, strikes = strikes + 1,
@@ -116,11 +126,17 @@ where message_id in (
     select message_id from pawl_messages
     where queue_id = @queue_id and state = 'ready'
     order by priority desc, message_id limit @max_messages
-)
-returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
-          last_error, payload, run_id, step_index, task_index;
+);
 
--- One priority's share of one of several queues.
+-- One priority's share of one of several queues, in the same way.
+-- name: read_level(queue_id, priority, max_messages, now, lease_us, worker_id)
+select message_id, queue_id, priority, delivery + 1, strikes + 1, attempts, enqueued_at,
+       @now + coalesce(case when @worker_id is null then lease_ms * 1000 end, @lease_us),
+       last_error, payload, run_id, step_index, task_index
+from pawl_messages
+where queue_id = @queue_id and state = 'ready' and priority = @priority
+order by message_id limit @max_messages;
+
 -- name: claim_level(queue_id, priority, max_messages, now, lease_us, worker_id)
 update or fail pawl_messages
 set state = 'leased', delivery = delivery + 1, strikes = strikes + 1,
@@ -129,11 +145,9 @@ where message_id in (
     select message_id from pawl_messages
     where queue_id = @queue_id and state = 'ready' and priority = @priority
     order by message_id limit @max_messages
-)
-returning message_id, queue_id, priority, delivery, strikes, attempts, enqueued_at, visible_at,
-          last_error, payload, run_id, step_index, task_index;
+);
 
--- Of single rows: `returning` opens a table of its own each time, so they are read apart.
+-- Of single rows.
 -- name: claim_message(message_id, progressed, now, lease_us, worker_id)
 update pawl_messages
 set state = 'leased', delivery = delivery + 1, worker_id = @worker_id,

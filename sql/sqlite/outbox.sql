@@ -1,4 +1,4 @@
--- The outbox. How events are handed out is told in sql/postgres/functions/24_outbox_dispatch.sql; here one writer
+-- The outbox. How events are handed out is told in sql/postgres/functions/outbox/outbox_dispatch.sql; here one writer
 -- at a time is all the locking there is.
 
 -- name: insert_outbox(event_id, type, payload, aggregate, subject, traceparent, run_id, now)

@@ -1,5 +1,5 @@
 -- Retention: policies, and what a pass of pruning reads and removes. The rules stand in
--- sql/postgres/functions/25_retention.sql and 26_prune.sql.
+-- sql/postgres/functions/retention/retention.sql and retention/prune.sql.
 
 -- name: delete_retention(queue_id, kind)
 delete from pawl_retention where coalesce(queue_id, 0) = coalesce(@queue_id, 0) and kind = @kind;

@@ -5,6 +5,16 @@
 select worker_id, queue_id from pawl_messages
 where message_id = @message_id and delivery = @delivery and state = 'leased';
 
+-- The usual step: it succeeds and has no row yet. The fence is part of the statement. If it inserts nothing, `holder` and
+-- `record_step` find out why. `or fail`: see settle.sql.
+-- name: record_result(run_id, step_id, position, attempt, delivery, started_at, now, output)
+insert or fail into pawl_steps
+    (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, output)
+select @run_id, @step_id, @position, 'SUCCESS', @attempt, @delivery, worker_id, @started_at, @now, @output
+from pawl_messages
+where message_id = @run_id and delivery = @delivery and state = 'leased'
+on conflict do nothing;
+
 -- A result is never changed; RUNNING, which is written behind, changes only what waits.
 -- name: record_step(run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at, pause_message, pause_condition, input, output, error)
 insert into pawl_steps

@@ -44,7 +44,7 @@ delete from pawl_clock;
 -- name: fix_clock(fixed_at)
 insert into pawl_clock (fixed_at) values (@fixed_at);
 
--- After a restore of an older backup: the story is told in sql/postgres/functions/27_restored.sql.
+-- After a restore of an older backup: the story is told in sql/postgres/functions/repair/restored.sql.
 -- Tables without a row yet have no sequence yet.
 -- name: create_sequences()
 insert into sqlite_sequence (name, seq)

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <pawl/context.h>
 
-#include "runtime/run_context.h"
+#include "runtime/run/run_context.h"
 
 namespace pawl {
 

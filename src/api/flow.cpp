@@ -6,7 +6,7 @@
 #include <pawl/flow.h>
 #include <pawl/store.h>
 
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "model/check.h"
 #include "model/check_run.h"
 #include "seam/backend.h"

@@ -1,9 +1,9 @@
 #include <pawl/outbox.h>
 #include <pawl/store.h>
 
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "model/check_outbox.h"
-#include "runtime/outbox_dispatcher.h"
+#include "runtime/services/outbox_dispatcher.h"
 #include "seam/backend.h"
 #include "seam/outbox_record.h"
 

@@ -3,7 +3,7 @@
 #include <pawl/queue.h>
 
 #include "base/deadline.h"
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "model/check.h"
 #include "model/counts.h"
 #include "seam/backend.h"

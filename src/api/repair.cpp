@@ -5,7 +5,7 @@
 #include <limits>
 #include <pawl/store.h>
 
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "seam/backend.h"
 
 namespace pawl {

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "engine/prune_pass.h"
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "model/check_retention.h"
 #include "seam/backend.h"
 

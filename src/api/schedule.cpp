@@ -4,7 +4,7 @@
 #include <pawl/schedule.h>
 #include <pawl/store.h>
 
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "seam/backend.h"
 
 namespace pawl {

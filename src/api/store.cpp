@@ -2,7 +2,7 @@
 #include <pawl/store.h>
 #include <pawl/testing.h>
 
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "engine/worker_watch.h"
 #include "model/check.h"
 #include "model/counts.h"

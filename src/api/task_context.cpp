@@ -3,7 +3,7 @@
 #include <pawl/flow.h>
 
 #include "model/run_error.h"
-#include "runtime/task_execution.h"
+#include "runtime/task/task_execution.h"
 
 namespace pawl {
 

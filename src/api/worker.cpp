@@ -4,7 +4,6 @@
 #include <pawl/worker.h>
 #include <sstream>
 
-#include "metrics/endpoint.h"
 #include "model/check.h"
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
@@ -122,8 +121,17 @@ Worker WorkerBuilder::create(const Store& store) const {
     std::erase_if(options.handlers, [&](const HandlerSpec& spec) {
         return (spec.workflow || spec.flow) && !is_subscribed(options.prefixes, spec.queue);
     });
+    if (options.metrics && options.open_metrics == nullptr)
+        throw Error(
+            ErrorCode::backend_missing,
+            fmt::format(
+                "worker '{}' has metrics options but no endpoint: set them with "
+                "WorkerBuilder::metrics() and link pawl::metrics",
+                options.name
+            )
+        );
     const auto open_metrics = [backend = store.backend()](const auto& of, auto meters) {
-        return metrics::open_endpoint(of, std::move(meters), backend);
+        return of.open_metrics(of, std::move(meters), backend);
     };
     return Worker(
         std::make_shared<runtime::WorkerRuntime>(store.backend(), std::move(options), open_metrics)

@@ -3,7 +3,7 @@
 #include <pawl/store.h>
 #include <pawl/workflow.h>
 
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "engine/worker_watch.h"
 #include "model/check.h"
 #include "model/check_run.h"

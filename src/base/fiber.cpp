@@ -1,11 +1,10 @@
 #include "base/fiber.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <cxxabi.h>
+#include <exception>
 #include <new>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <utility>
 
 namespace pawl::base {
@@ -26,6 +25,20 @@ std::size_t usable_bytes(void* stack) {
     return stack_bytes - place % colours * colour_bytes;
 }
 
+void* map_stack() {
+    void* const memory = mmap(
+        nullptr,
+        stack_bytes,
+        PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+        -1,
+        0
+    );
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    mprotect(memory, guard_bytes, PROT_NONE);
+    return memory;
+}
+
 thread_local Fiber* current_fiber = nullptr;  // NOLINT(*-avoid-non-const-global-variables)
 
 // The compiler must not remember the address of a thread's variable: after a change of stacks it is
@@ -41,8 +54,15 @@ thread_local Fiber* current_fiber = nullptr;  // NOLINT(*-avoid-non-const-global
 
 }  // namespace
 
-FiberStacks::~FiberStacks() {
-    for (const auto& stack : free_) munmap(stack->memory, stack_bytes);
+FiberStack::FiberStack() : memory(map_stack()) {
+    inside.bottom = memory;
+    inside.bytes = usable_bytes(memory);
+    announce_stack(inside);
+}
+
+FiberStack::~FiberStack() {
+    forget_stack(inside);
+    munmap(memory, stack_bytes);
 }
 
 std::unique_ptr<FiberStack> FiberStacks::take() {
@@ -54,18 +74,7 @@ std::unique_ptr<FiberStack> FiberStacks::take() {
             return stack;
         }
     }
-    auto stack = std::make_unique<FiberStack>();
-    stack->memory = mmap(
-        nullptr,
-        stack_bytes,
-        PROT_READ | PROT_WRITE,
-        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
-        -1,
-        0
-    );
-    if (stack->memory == MAP_FAILED) throw std::bad_alloc();
-    mprotect(stack->memory, guard_bytes, PROT_NONE);
-    return stack;
+    return std::make_unique<FiberStack>();
 }
 
 void FiberStacks::give_back(std::unique_ptr<FiberStack> stack) {
@@ -74,11 +83,7 @@ void FiberStacks::give_back(std::unique_ptr<FiberStack> stack) {
 }
 
 bool Fiber::supported() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return false;
-#else
-    return true;
-#endif
+    return can_switch_stacks();
 }
 
 Fiber::Fiber(FiberStacks& stacks, std::function<void()> body)
@@ -87,40 +92,18 @@ Fiber::Fiber(FiberStacks& stacks, std::function<void()> body)
 }
 
 Fiber::~Fiber() {
+    if (state_ == State::parked) std::terminate();
     stacks_.give_back(std::move(stack_));
 }
 
-// The first change to a stack needs a context. The others are jumps: both making a context and
-// swapcontext() ask the kernel for the signal mask.
-void Fiber::start(FiberStack& stack) {
-    ucontext_t context;
-    getcontext(&context);
-    context.uc_stack.ss_sp = stack.memory;
-    context.uc_stack.ss_size = usable_bytes(stack.memory);
-    context.uc_link = nullptr;
-    const auto place = reinterpret_cast<std::uintptr_t>(&stack);
-    makecontext(
-        &context,
-        reinterpret_cast<void (*)()>(&Fiber::enter),
-        2,
-        static_cast<unsigned int>(place >> 32U),
-        static_cast<unsigned int>(place)
-    );
-    stack.started = true;
-    setcontext(&context);
-    std::abort();  // it does not come back
-}
-
 // One fiber after the other, on the same stack.
-void Fiber::enter(unsigned int high, unsigned int low) {
-    // makecontext() passes nothing wider than int.
-    FiberStack& stack = *reinterpret_cast<FiberStack*>(  // NOLINT(performance-no-int-to-ptr)
-        (static_cast<std::uintptr_t>(high) << 32U) | static_cast<std::uintptr_t>(low)
-    );
+void Fiber::run_bodies(void* stack) {
+    auto& mine = *static_cast<FiberStack*>(stack);
+    arrived_on_stack(mine.inside, mine.outside);
     while (true) {
-        stack.fiber->body_();
-        stack.fiber->ended_ = true;
-        if (_setjmp(stack.inside) == 0) _longjmp(stack.fiber->outside_, 1);
+        mine.fiber->body_();
+        mine.fiber->state_ = State::ended;
+        switch_stacks(mine.inside, mine.outside, Frames::gone);
     }
 }
 
@@ -129,29 +112,33 @@ Fiber::Exceptions Fiber::swap_exceptions(Exceptions other) {
     return std::exchange(*globals, other);
 }
 
-Fiber::State Fiber::resume() {
-    set_current(this);
-    const Exceptions threads = swap_exceptions(exceptions_);
-    if (_setjmp(outside_) == 0) {
-        if (!stack_->started) start(*stack_);
-        _longjmp(stack_->inside, 1);
+void Fiber::resume(std::unique_ptr<Fiber> fiber) {
+    FiberStack& stack = *fiber->stack_;
+    fiber->state_ = State::running;
+    set_current(fiber.get());
+    const Exceptions threads = swap_exceptions(fiber->exceptions_);
+    if (stack.started) {
+        switch_stacks(stack.outside, stack.inside);
+    } else {
+        stack.started = true;
+        start_stack(stack.outside, stack.inside, &Fiber::run_bodies, &stack);
     }
-    exceptions_ = swap_exceptions(threads);
+    fiber->exceptions_ = swap_exceptions(threads);
     set_current(nullptr);
-    if (ended_) return State::ended;
-    const auto afterwards = std::exchange(afterwards_, nullptr);
-    afterwards();
-    return State::parked;
+    if (fiber->state_ == State::ended) return;
+    const auto afterwards = std::exchange(fiber->afterwards_, nullptr);
+    afterwards(std::move(fiber));
 }
 
 Fiber* Fiber::current() {
     return get_current();
 }
 
-void Fiber::park(std::function<void()> afterwards) {
-    Fiber* self = get_current();
+void Fiber::park(Afterwards afterwards) {
+    Fiber* const self = get_current();
     self->afterwards_ = std::move(afterwards);
-    if (_setjmp(self->stack_->inside) == 0) _longjmp(self->outside_, 1);
+    self->state_ = State::parked;
+    switch_stacks(self->stack_->inside, self->stack_->outside);
 }
 
 }  // namespace pawl::base

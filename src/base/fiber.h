@@ -1,32 +1,35 @@
-// A function with a stack of its own, which can leave its thread and go on later, on any thread.
+// A function with a stack of its own, which can leave its thread and resume later, on any thread.
 #pragma once
 
-#include <csetjmp>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/stack_switch.h"
+
 namespace pawl::base {
 
 class Fiber;
 
-// A stack, with what is on it while no fiber has it: nothing yet, or the place where the last one
-// ended, from which the next one goes on.
+// A stack. While no fiber has it nothing is on it, or the place where the last fiber ended, from
+// which the next one continues.
 struct FiberStack {
-    void* memory = nullptr;
+    FiberStack();
+    ~FiberStack();
+    FiberStack(const FiberStack&) = delete;
+    FiberStack& operator=(const FiberStack&) = delete;
+
+    void* const memory;
     Fiber* fiber = nullptr;  // whose it is
     bool started = false;
-    std::jmp_buf inside;  // where it goes on
+    StackSide inside;
+    StackSide outside;  // the thread that has resumed the fiber
 };
 
-// Stacks of fibers that have ended are used again.
+// Keeps the stacks of fibers that have ended for other fibers. It outlives its fibers.
 class FiberStacks {
 public:
-    FiberStacks() = default;
-    ~FiberStacks();
-    FiberStacks(const FiberStacks&) = delete;
-    FiberStacks& operator=(const FiberStacks&) = delete;
     [[nodiscard]] std::unique_ptr<FiberStack> take();
     void give_back(std::unique_ptr<FiberStack> stack);
 
@@ -37,41 +40,42 @@ private:
 
 class Fiber {
 public:
-    // False where a sanitizer watches: it takes a change of stacks for an error.
+    // False if a sanitizer is compiled in that would not understand a change of stacks.
     static bool supported();
 
     Fiber(FiberStacks& stacks, std::function<void()> body);
-    ~Fiber();  // it has ended, or was never resumed
+    // A parked fiber must not be destroyed, since nothing could destroy the objects on its stack:
+    // that ends the program, as with a thread that was not joined.
+    ~Fiber();
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
 
-    enum class State { parked, ended };
-    // Runs it on this thread until it parks or ends. When it has parked, another thread may have
-    // resumed it, or even ended it, before this returns.
-    State resume();
+    // Runs the fiber on this thread until it parks or ends. Only its owner can resume it.
+    static void resume(std::unique_ptr<Fiber> fiber);
 
-    // The fiber that runs on this thread, if any.
+    // The fiber that runs on this thread, or null.
     [[nodiscard]] static Fiber* current();
-    // Leaves the thread. There `afterwards` is called, as soon as the fiber can be resumed.
-    static void park(std::function<void()> afterwards);
+    // Leaves the thread, which then passes the fiber on to `afterwards`. This returns when the new
+    // owner resumes the fiber, possibly on another thread and before `afterwards` has returned.
+    using Afterwards = std::function<void(std::unique_ptr<Fiber>)>;
+    static void park(Afterwards afterwards);
 
 private:
+    enum class State { ready, running, parked, ended };
     // What the C++ runtime keeps per thread of exceptions that are being handled.
     struct Exceptions {
         void* caught = nullptr;
         unsigned int uncaught = 0;
     };
-    static void enter(unsigned int high, unsigned int low);
-    [[noreturn]] static void start(FiberStack& stack);
+    static void run_bodies(void* stack);
     static Exceptions swap_exceptions(Exceptions other);
 
     FiberStacks& stacks_;
     std::function<void()> body_;
-    std::function<void()> afterwards_;
+    Afterwards afterwards_;
     std::unique_ptr<FiberStack> stack_;
-    std::jmp_buf outside_;  // where the thread goes on that has resumed it
     Exceptions exceptions_;
-    bool ended_ = false;
+    State state_ = State::ready;
 };
 
 }  // namespace pawl::base

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 
 namespace pawl::engine {
 

@@ -1,6 +1,10 @@
-#include "metrics/endpoint.h"
+// Prometheus' way to read a worker's meters: GET /metrics over HTTP.
 
 #include <fmt/format.h>
+#include <pawl/worker.h>
+
+#include "runtime/metrics/metrics_endpoint.h"
+#include "seam/backend.h"
 
 #ifdef PAWL_WITH_METRICS
 #include <arpa/inet.h>
@@ -10,13 +14,12 @@
 #include <thread>
 #include <unistd.h>
 
-#include "metrics/worker_families.h"
+#include "metrics/worker_exposition.h"
 #endif
-
-namespace pawl::metrics {
 
 #ifdef PAWL_WITH_METRICS
 
+namespace pawl::metrics {
 namespace {
 
 std::string listening_at(const MetricsOptions& options) {
@@ -85,16 +88,20 @@ private:
 };
 
 }  // namespace
+}  // namespace pawl::metrics
 
-std::unique_ptr<runtime::MetricsEndpoint> open_endpoint(
+namespace pawl::detail {
+
+// Listens when it returns. Throws listen_failed.
+std::unique_ptr<runtime::MetricsEndpoint> open_metrics_endpoint(
     const WorkerOptions& options,
     std::shared_ptr<const runtime::WorkerMeters> meters,
     std::shared_ptr<seam::Backend> backend
 ) {
     auto families =
-        std::make_shared<WorkerFamilies>(options, std::move(meters), std::move(backend));
+        std::make_shared<metrics::WorkerFamilies>(options, std::move(meters), std::move(backend));
     try {
-        return std::make_unique<HttpEndpoint>(*options.metrics, std::move(families));
+        return std::make_unique<metrics::HttpEndpoint>(*options.metrics, std::move(families));
     } catch (const std::exception&) {
         // What the HTTP server throws does not say why.
         throw Error(
@@ -103,16 +110,20 @@ std::unique_ptr<runtime::MetricsEndpoint> open_endpoint(
                 "worker '{}': its metrics cannot listen at {}: the port is in use or the address "
                 "is not this host's; each worker needs a port of its own, 0 is any free one",
                 options.name,
-                listening_at(*options.metrics)
+                metrics::listening_at(*options.metrics)
             )
         );
     }
 }
 
+}  // namespace pawl::detail
+
 #else
 
+namespace pawl::detail {
+
 std::unique_ptr<runtime::MetricsEndpoint>
-open_endpoint(const WorkerOptions& options, std::shared_ptr<const runtime::WorkerMeters>, std::shared_ptr<seam::Backend>) {
+open_metrics_endpoint(const WorkerOptions& options, std::shared_ptr<const runtime::WorkerMeters>, std::shared_ptr<seam::Backend>) {
     throw Error(
         ErrorCode::backend_missing,
         fmt::format(
@@ -122,6 +133,6 @@ open_endpoint(const WorkerOptions& options, std::shared_ptr<const runtime::Worke
     );
 }
 
-#endif
+}  // namespace pawl::detail
 
-}  // namespace pawl::metrics
+#endif

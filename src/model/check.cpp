@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <pawl/error.h>
 
-#include "model/plain_json.h"
+#include "model/json_fast_path.h"
 
 namespace pawl::model {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "model/check.h"
-#include "model/names.h"
+#include "model/enum_names.h"
 
 namespace pawl::model {
 

@@ -9,7 +9,7 @@
 
 namespace pawl::model {
 
-// sql/postgres/functions/01_counts.sql has the same one.
+// sql/postgres/functions/shared/counts.sql has the same one.
 inline constexpr std::int64_t count_limit = 10'000;
 // Of the archive of each queue, if all queues are counted: a store with hundreds of them answers at
 // once.

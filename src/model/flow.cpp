@@ -7,7 +7,7 @@
 #include <pawl/error.h>
 
 #include "model/check.h"
-#include "model/names.h"
+#include "model/enum_names.h"
 
 namespace pawl::model {
 

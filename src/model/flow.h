@@ -1,5 +1,5 @@
 // Flows as they are declared: what is wrong with a declaration, and what makes two differ. The SQL
-// functions on PostgreSQL say the same (sql/postgres/functions/15_flows.sql).
+// functions on PostgreSQL say the same (sql/postgres/functions/flow/flows.sql).
 #pragma once
 
 #include <pawl/flow.h>

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/deadline.h"
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 
 namespace pawl::runtime {
 
@@ -418,7 +418,7 @@ void Claimer::log_claim(
     }
 }
 
-void Claimer::wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop) {
+void Claimer::wait_for_work(seam::WakeHub::Ticket ticket, const std::stop_token& stop) {
     Duration poll = options_.poll_interval.value_or(backend_.options().poll_interval);
     if (!backend_.capabilities().remote_wakeups) poll = std::min(poll, poll_deaf);
     auto until = base::deadline_after(poll);

@@ -14,7 +14,7 @@
 
 #include "engine/claim_stream.h"
 #include "runtime/executor.h"
-#include "runtime/meters.h"
+#include "runtime/metrics/meters.h"
 #include "runtime/suspects.h"
 #include "runtime/work_log.h"
 #include "seam/engine.h"
@@ -108,7 +108,7 @@ private:
     void log_claim(const seam::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls);
     std::shared_ptr<const WorkflowInfo> workflow_of(QueueId queue, const HandlerSpec& spec);
     std::vector<std::shared_ptr<Executing>> to_calls(seam::Claim& claim);
-    void wait_for_work(base::WakeHub::Ticket ticket, const std::stop_token& stop);
+    void wait_for_work(seam::WakeHub::Ticket ticket, const std::stop_token& stop);
     void pause_after_error(const std::stop_token& stop);
 
     seam::Engine& backend_;

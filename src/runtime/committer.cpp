@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "runtime/meters.h"
+#include "runtime/metrics/meters.h"
 
 namespace pawl::runtime {
 
@@ -77,9 +77,11 @@ WriteOutcome Committer::commit_one(Write&& write, Wait wait) {
     Awaited awaited;
     awaited.write = std::move(write);
     const Item item{nullptr, 0, &awaited, seam::bytes_of(awaited.write)};
-    if (wait == Wait::park) awaited.fiber = base::Fiber::current();
-    if (awaited.fiber != nullptr) {
-        base::Fiber::park([this, &item] { send(item); });
+    if (wait == Wait::park && base::Fiber::current() != nullptr) {
+        base::Fiber::park([this, &item](std::unique_ptr<base::Fiber> self) {
+            item.awaited->fiber = std::move(self);
+            send(item);
+        });
         return std::move(awaited.outcome);
     }
     if (auto outcome = commit_at_once(awaited.write)) return std::move(*outcome);
@@ -280,7 +282,7 @@ void Committer::settle_all(
     std::span<const Item> items, std::span<WriteOutcome> outcomes, std::vector<Item>& busy
 ) {
     std::vector<Awaited*> at_gates;
-    std::vector<base::Fiber*> fibers;
+    std::vector<std::unique_ptr<base::Fiber>> fibers;
     for (std::size_t i = 0; i < items.size(); ++i) {
         Awaited* const awaited = items[i].awaited;
         if (outcomes[i].status == WriteStatus::busy) {
@@ -290,14 +292,14 @@ void Committer::settle_all(
         } else {
             awaited->outcome = std::move(outcomes[i]);
             if (awaited->fiber != nullptr) {
-                fibers.push_back(awaited->fiber);
+                fibers.push_back(std::move(awaited->fiber));
             } else {
                 at_gates.push_back(awaited);
             }
         }
     }
     wake(at_gates);
-    if (!fibers.empty()) resume_(fibers);
+    if (!fibers.empty()) resume_(std::move(fibers));
 }
 
 void Committer::distribute(std::vector<Item> items, std::vector<WriteOutcome> outcomes) {

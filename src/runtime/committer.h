@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/fiber.h"
-#include "base/gate.h"
+#include "base/one_shot_event.h"
 #include "seam/engine.h"
 
 namespace pawl::runtime {
@@ -43,8 +43,8 @@ public:
     // unless it must not (block).
     enum class Wait { park, block };
     [[nodiscard]] seam::WriteOutcome commit_one(seam::Write&& write, Wait wait);
-    // Who lets parked fibers go on. Set before the first of them.
-    using Resume = std::function<void(std::span<base::Fiber* const>)>;
+    // Takes parked fibers whose outcome is known and resumes them. Set before the first of them.
+    using Resume = std::function<void(std::vector<std::unique_ptr<base::Fiber>>)>;
     void set_resume(Resume resume) { resume_ = std::move(resume); }
     // This thread submits again and again, and says when it has nothing more for now: until then
     // what it submits may wait for the rest, so that it goes out as one batch.
@@ -65,8 +65,13 @@ private:
     struct Awaited {
         seam::Write write;
         seam::WriteOutcome outcome;
+<<<<<<< HEAD
         base::Fiber* fiber = nullptr;  // parked; else the thread waits at the gate
+        base::OneShotEvent gate;
+=======
+        std::unique_ptr<base::Fiber> fiber;  // parked; else the thread waits at the gate
         base::Gate gate;
+>>>>>>> fibers
         Awaited* next = nullptr;  // to be woken by who was woken: see wake()
     };
     struct Item {

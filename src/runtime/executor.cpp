@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "model/backoff.h"
 #include "model/check.h"
-#include "model/retry.h"
 #include "model/run_error.h"
-#include "runtime/metered_report.h"
-#include "runtime/task_writes.h"
+#include "runtime/metrics/metered_report.h"
+#include "runtime/task/task_ends.h"
 #include "runtime/work_log.h"
 
 namespace pawl::runtime {
@@ -53,7 +53,9 @@ Executor::Executor(
           shared_ ? few_threads() : ~0U, static_cast<std::size_t>(options.concurrency)
       )) {
     if (!shared_) return;
-    committer.set_resume([this](std::span<base::Fiber* const> fibers) { resume(fibers); });
+    committer.set_resume([this](std::vector<std::unique_ptr<base::Fiber>> fibers) {
+        resume(std::move(fibers));
+    });
     stall_watch_ =
         std::jthread([this](const std::stop_token& stop) { add_threads_when_stalled(stop); });
 }
@@ -75,9 +77,9 @@ void Executor::push(std::vector<std::shared_ptr<Executing>> work) {
 }
 
 // Of the committer: what these have waited for is there.
-void Executor::resume(std::span<base::Fiber* const> fibers) {
+void Executor::resume(std::vector<std::unique_ptr<base::Fiber>> fibers) {
     const std::lock_guard lock(mutex_);
-    ready_.insert(ready_.end(), fibers.begin(), fibers.end());
+    for (auto& fiber : fibers) ready_.push_back(std::move(fiber));
     call_threads(fibers.size());
 }
 
@@ -194,11 +196,11 @@ void Executor::work() {
         ++busy_threads_;
         ++taken_;
         if (!ready_.empty()) {
-            base::Fiber* const fiber = ready_.front();
+            auto fiber = std::move(ready_.front());
             ready_.pop_front();
             look_for_stall();
             lock.unlock();
-            go_on(fiber);
+            base::Fiber::resume(std::move(fiber));
         } else {
             auto& next = alone_.empty() ? queued_ : alone_;
             const std::shared_ptr<Executing> executing = std::move(next.front());
@@ -233,14 +235,10 @@ void Executor::start(const std::shared_ptr<Executing>& executing, std::size_t sl
         run(executing);
         return ended(slot);
     }
-    go_on(new base::Fiber(stacks_, [this, executing, slot] {
+    base::Fiber::resume(std::make_unique<base::Fiber>(stacks_, [this, executing, slot] {
         run(executing);
         ended(slot);
     }));
-}
-
-void Executor::go_on(base::Fiber* fiber) {
-    if (fiber->resume() == base::Fiber::State::ended) delete fiber;
 }
 
 void Executor::ended(std::size_t slot) {

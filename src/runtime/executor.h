@@ -17,10 +17,10 @@
 #include "runtime/committer.h"
 #include "runtime/executing.h"
 #include "runtime/lease_table.h"
-#include "runtime/meters.h"
-#include "runtime/run_runner.h"
-#include "runtime/task_runner.h"
-#include "runtime/watchdog.h"
+#include "runtime/metrics/meters.h"
+#include "runtime/run/run_runner.h"
+#include "runtime/services/watchdog.h"
+#include "runtime/task/task_runner.h"
 
 namespace pawl::runtime {
 
@@ -80,9 +80,8 @@ public:
 
 private:
     void work();
-    void resume(std::span<base::Fiber* const> fibers);
+    void resume(std::vector<std::unique_ptr<base::Fiber>> fibers);
     void start(const std::shared_ptr<Executing>& executing, std::size_t slot);
-    void go_on(base::Fiber* fiber);
     void ended(std::size_t slot);
     [[nodiscard]] std::size_t take_slot(const std::shared_ptr<Executing>& executing);
     [[nodiscard]] bool has_work() const;
@@ -131,7 +130,7 @@ private:
     int holds_ = 0;               // see StartsHeld
     std::deque<std::shared_ptr<Executing>> queued_;
     std::deque<std::shared_ptr<Executing>> alone_;     // see push_alone()
-    std::deque<base::Fiber*> ready_;                   // fibers that may go on
+    std::deque<std::unique_ptr<base::Fiber>> ready_;   // fibers that may resume
     std::vector<std::shared_ptr<Executing>> running_;  // empty places are in free_slots_
     std::vector<std::size_t> free_slots_;
     std::size_t running_count_ = 0;

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/stopper.h"
+#include "runtime/stop_notifier.h"
 #include "seam/batch.h"
 
 namespace pawl::runtime {
@@ -69,7 +69,7 @@ private:
     void lose(Held& held, bool cancelled);
     void expire(Clock::time_point now);
 
-    Stopper stopper_;
+    StopNotifier stopper_;
     mutable std::mutex mutex_;
     std::unordered_map<MessageId, Held> held_;
     Duration shortest_{0};  // that was told

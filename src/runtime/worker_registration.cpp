@@ -1,7 +1,7 @@
 // The worker's row in the store: how it gets one, and another one if it is gone.
 #include <fmt/format.h>
 
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "runtime/worker_runtime.h"
 
 namespace pawl::runtime {

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "engine/retry.h"
+#include "engine/reconnect.h"
 #include "model/check_outbox.h"
 #include "model/flow.h"
-#include "runtime/worker_checks.h"
+#include "runtime/validate_worker.h"
 
 namespace pawl::runtime {
 
@@ -85,7 +85,7 @@ WorkerRuntime::WorkerRuntime(
         );
     // A run that was cancelled elsewhere: the heartbeat finds out what of ours it is.
     observation_ =
-        std::make_unique<base::RunSignals::Observation>(backend_->run_signals(), [this](RunId run) {
+        std::make_unique<seam::RunWakeups::Observation>(backend_->run_wakeups(), [this](RunId run) {
             if (!run) return heartbeat_->check_now();
             if (leases_.holds(run)) heartbeat_->beat_now();
         });

@@ -11,13 +11,13 @@
 #include "runtime/claimer.h"
 #include "runtime/committer.h"
 #include "runtime/executor.h"
-#include "runtime/heartbeat.h"
 #include "runtime/lease_table.h"
-#include "runtime/metrics_endpoint.h"
-#include "runtime/outbox_dispatcher.h"
-#include "runtime/pruner.h"
-#include "runtime/scheduler.h"
-#include "runtime/signals.h"
+#include "runtime/metrics/metrics_endpoint.h"
+#include "runtime/process_signals.h"
+#include "runtime/services/heartbeat.h"
+#include "runtime/services/outbox_dispatcher.h"
+#include "runtime/services/pruner.h"
+#include "runtime/services/scheduler.h"
 #include "runtime/work_log.h"
 #include "seam/engine.h"
 
@@ -98,7 +98,7 @@ private:
     std::unique_ptr<Scheduler> scheduler_;          // only with housekeeping
     std::unique_ptr<Pruner> pruner_;                // the same
     std::unique_ptr<OutboxDispatcher> dispatcher_;  // only with a sink
-    std::unique_ptr<base::RunSignals::Observation> observation_;
+    std::unique_ptr<seam::RunWakeups::Observation> observation_;
 };
 
 }  // namespace pawl::runtime

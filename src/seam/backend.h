@@ -1,4 +1,4 @@
-// The seam. Stores differ in how, never in what: tests/conformance is the definition.
+// The seam. Stores differ in how, never in what: tests/store is the definition.
 #pragma once
 
 #include <memory>

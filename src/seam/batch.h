@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/boxed.h"
+#include "base/heap_optional.h"
 
 namespace pawl::seam {
 
@@ -153,7 +153,7 @@ struct Write {
 
     // Of runs.
     RunStatus status = RunStatus::running;  // suspend: RUNNING or PAUSED; finish: SUCCESS or ERROR
-    base::Boxed<StepRecord> step;
+    base::HeapOptional<StepRecord> step;
     std::optional<Timestamp> until;  // suspend: visible then, instead of after `delay`
     int attempts = 0;                // suspend: the run's failures without progress, from now on
     std::string output;              // finish, SUCCESS: JSON text
@@ -169,7 +169,7 @@ struct Write {
     std::shared_ptr<const OutboxRecord> publish;
 
     // Of tasks.
-    base::Boxed<TaskRef> task;
+    base::HeapOptional<TaskRef> task;
     bool permanent = false;
     std::optional<Duration> retry_delay;  // fail_task: instead of the flow's backoff
 };

@@ -4,8 +4,8 @@
 #include <optional>
 #include <pawl/run.h>
 
-#include "base/run_signals.h"
-#include "base/wake_hub.h"
+#include "seam/run_wakeups.h"
+#include "seam/wake_hub.h"
 
 namespace pawl::seam {
 
@@ -24,9 +24,9 @@ public:
     virtual ~Wakeups() = default;
 
     // Starts listening on first use; woken by queue id, or by everything.
-    virtual base::WakeHub& wake_hub() = 0;
+    virtual seam::WakeHub& wake_hub() = 0;
     // Runs that ended or were cancelled, as far as this process hears of it; starts listening too.
-    virtual base::RunSignals& run_signals() = 0;
+    virtual seam::RunWakeups& run_wakeups() = 0;
     // Somebody here waits for the end of this run: whoever ends it shall send a wake-up. Returns
     // the run as it is after that: it may have ended before anybody knew.
     virtual std::optional<RunEnd> announce_waiter(RunId run) = 0;

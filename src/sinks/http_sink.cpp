@@ -14,7 +14,7 @@
 
 #include "http/client.h"
 #include "model/check.h"
-#include "model/retry_after.h"
+#include "model/http_retry_after.h"
 
 namespace pawl {
 

@@ -5,7 +5,7 @@
 #include <pawl/store.h>
 #include <vector>
 
-#include "rowstore/store_clock.h"
+#include "rowstore/store/store_clock.h"
 #include "sqlite/session.h"
 #include "store/schema_compare.h"
 

@@ -52,12 +52,12 @@ void SqliteStore::forget_file() {
     forget_database();
 }
 
-base::WakeHub& SqliteStore::wake_hub() {
+seam::WakeHub& SqliteStore::wake_hub() {
     start_watch();
     return hub();
 }
 
-base::RunSignals& SqliteStore::run_signals() {
+seam::RunWakeups& SqliteStore::run_wakeups() {
     start_watch();
     return signals();
 }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "rowstore/row_store.h"
+#include "rowstore/store/row_store.h"
 #include "sqlite/connections.h"
 #include "sqlite/file_watch.h"
 #include "sqlite/open_sqlite.h"
@@ -22,8 +22,8 @@ public:
     std::vector<Tenant> tenants() override;
     std::shared_ptr<seam::Backend> open_tenant(const std::string& name) override;
 
-    base::WakeHub& wake_hub() override;
-    base::RunSignals& run_signals() override;
+    seam::WakeHub& wake_hub() override;
+    seam::RunWakeups& run_wakeups() override;
     std::optional<seam::RunEnd> announce_waiter(RunId run) override;
 
 private:

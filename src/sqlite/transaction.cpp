@@ -1,6 +1,6 @@
 #include "sqlite/transaction.h"
 
-#include "base/storage_call.h"
+#include "base/crash_point.h"
 
 namespace pawl::sqlite {
 
@@ -25,7 +25,7 @@ void quietly(Session& session, const store::Statement& statement) noexcept {
 }  // namespace
 
 WriteTransaction::WriteTransaction(Session& session) : session_(session) {
-    base::storage_call();
+    base::crash_point();
     session_.execute(begin_immediate);
 }
 
@@ -34,7 +34,7 @@ WriteTransaction::~WriteTransaction() {
 }
 
 void WriteTransaction::commit() {
-    base::storage_call();
+    base::crash_point();
     try {
         session_.execute(commit_statement);
     } catch (Error& error) {
@@ -42,18 +42,18 @@ void WriteTransaction::commit() {
         if (code == SQLITE_IOERR) error.mark_in_doubt();
         throw;
     }
-    base::storage_call();
+    base::crash_point();
 }
 
 ReadTransaction::ReadTransaction(Session& session) : session_(session) {
-    base::storage_call();
+    base::crash_point();
     session_.execute(begin_deferred);
 }
 
 ReadTransaction::~ReadTransaction() {
     if (session_.in_transaction()) quietly(session_, commit_statement);
     if (session_.in_transaction()) quietly(session_, rollback_statement);
-    base::storage_call();
+    base::crash_point();
 }
 
 Savepoint::Savepoint(Session& session) : session_(session) {

@@ -30,7 +30,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "base/storage_call.h"
+#include "base/crash_point.h"
 #include "crashed.h"
 
 namespace {
@@ -100,7 +100,7 @@ void fixed(
 ) {
     if (fail_point > 0) {
         calls_left = fail_point;
-        pawl::base::storage_hook = count_storage_call;
+        pawl::base::crash_hook = count_storage_call;
     }
     pawl::ConnectOptions options;
     options.log = nullptr;
@@ -117,7 +117,7 @@ void fixed(
             .create(store);
     worker.start();
     (void)run.wait_json(40s);
-    pawl::base::storage_hook = nullptr;
+    pawl::base::crash_hook = nullptr;
 }
 
 int answered_workflow(const Ledger& ledger, pawl::Context& ctx) {
@@ -156,7 +156,7 @@ void answered(
     give_answer(store, run);
     if (fail_point > 0) {
         calls_left = fail_point;
-        pawl::base::storage_hook = count_storage_call;
+        pawl::base::crash_hook = count_storage_call;
     }
     auto worker =
         pawl::worker("crash")
@@ -170,7 +170,7 @@ void answered(
         give_answer(store, run);
         usleep(5'000);
     }
-    pawl::base::storage_hook = nullptr;
+    pawl::base::crash_hook = nullptr;
 }
 
 int several(const Ledger& ledger, pawl::Context& ctx, const std::string& mode) {
@@ -241,9 +241,9 @@ void schedule(const std::string& url, const std::string& workflow, int fail_poin
     const pawl::Store store = connect_with_test_clock(url);
     auto worker = schedule_worker(store, workflow, 1);
     calls_left = fail_point;
-    pawl::base::storage_hook = count_storage_call;
+    pawl::base::crash_hook = count_storage_call;
     worker.poll_once();
-    pawl::base::storage_hook = nullptr;
+    pawl::base::crash_hook = nullptr;
 }
 
 void schedules(const std::string& url, const std::string& workflow, int threads) {

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "base/storage_call.h"
+#include "base/crash_point.h"
 #include "crashed.h"
 
 namespace {
@@ -56,7 +56,7 @@ void by_hand(
 ) {
     if (fail_point > 0) {
         calls_left = fail_point;
-        pawl::base::storage_hook = count_storage_call;
+        pawl::base::crash_hook = count_storage_call;
     }
     pawl::ConnectOptions options;
     options.log = nullptr;
@@ -69,7 +69,7 @@ void by_hand(
         // Somebody who died has the rest: until that lease ends.
         if (tasks.empty()) std::this_thread::sleep_for(5ms);
     }
-    pawl::base::storage_hook = nullptr;
+    pawl::base::crash_hook = nullptr;
 }
 
 void as_worker(const std::string& url, const std::string& flow, pawl::Duration lease) {

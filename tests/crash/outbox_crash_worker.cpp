@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "base/storage_call.h"
+#include "base/crash_point.h"
 #include "crashed.h"
 
 namespace {
@@ -69,10 +69,10 @@ void work(const std::vector<std::string>& arguments) {
     }
     if (mode == "once" && arguments.at(4) != "0") {
         calls_left = std::stoi(arguments.at(4));
-        pawl::base::storage_hook = count_storage_call;
+        pawl::base::crash_hook = count_storage_call;
     }
     dispatcher.dispatch_once();
-    pawl::base::storage_hook = nullptr;
+    pawl::base::crash_hook = nullptr;
 }
 
 }  // namespace

@@ -42,6 +42,8 @@ pkg_config)
     read -ra cflags <<<"-std=c++20 $flags $(pkg-config --cflags pawl)"
     read -ra libs <<<"$(pkg-config --libs pawl)"
     "$compiler" "${cflags[@]}" "$here/main.cpp" -o "$work/consumer" "${libs[@]}"
+    read -ra parts <<<"$(pkg-config --libs pawl-http pawl-metrics)"
+    "$compiler" "${cflags[@]}" "$here/parts.cpp" -o "$work/parts" "${parts[@]}"
     "$compiler" "${cflags[@]}" -c "$here/workflows.cpp" -o "$work/workflows.o"
     ar rc "$work/libworkflows.a" "$work/workflows.o"
     "$compiler" "${cflags[@]}" "$here/discovers.cpp" -o "$work/discovers" \
@@ -54,3 +56,10 @@ pkg_config)
 esac
 "$programs/consumer"
 "$programs/discovers"
+if [[ $way != add_subdirectory ]]; then "$programs/parts"; fi # that one builds without metrics
+
+# The core needs none of what its parts need.
+if readelf --dynamic "$programs/consumer" | grep -E 'curl|prometheus'; then
+    echo "a program that uses the core alone links the libraries of its parts" >&2
+    exit 1
+fi

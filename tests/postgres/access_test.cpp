@@ -11,7 +11,7 @@ class AccessTest : public WorkflowTest {
 protected:
     void SetUp() override {
         WorkflowTest::SetUp();
-        role_ = "role_" + place().schema();
+        role_ = "role_" + place().unique_name();
         database()->run("create role " + role_);
         make_workflow();
         make_queue();
@@ -204,7 +204,7 @@ TEST_P(AccessTest, a_schema_of_another_role_is_not_installed_into) {
     const std::string schema = place().schema() + "_theirs";
     const auto base = database();
     base->run("create schema " + schema + " authorization " + role());
-    const auto url = with_parameter(test_server_url(), "schema=" + schema);
+    const auto url = with_parameter(place().server_url(), "schema=" + schema);
     const Error error = error_of([&] { connect(url, options()).install(); });
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     EXPECT_TRUE(contains(error.what(), "belongs to role '" + role() + "'")) << error.what();
@@ -330,7 +330,7 @@ TEST_P(AccessTest, access_is_given_only_to_roles_that_exist_and_are_not_the_owne
 
 TEST_P(AccessTest, a_function_of_the_callers_cannot_slip_in) {
     grant("producer");
-    const std::string mine = "mine_" + place().schema();
+    const std::string mine = "mine_" + place().unique_name();
     database()->run("create schema " + mine + " authorization " + role());
     const auto session = database();
     session->run("set role " + role());

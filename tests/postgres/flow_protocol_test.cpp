@@ -1,5 +1,5 @@
-// Flows in plain SQL: what any language can do. What both stores do alike is in the conformance
-// suite.
+// Flows in plain SQL: what any language can do. What both stores do alike is in
+// tests/store/flows.
 #include <fmt/format.h>
 #include <thread>
 

@@ -29,7 +29,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, FlowSqlTest, ::testing::Values(BackendKind::postgres), backend_name);
 
 TEST_P(FlowSqlTest, the_example_prints_what_stands_beside_it) {
-    const Finished finished = run({"psql", "-X", "-q", test_server_url()}, script());
+    const Finished finished = run({"psql", "-X", "-q", place().server_url()}, script());
     EXPECT_EQ(finished.code, 0);
     EXPECT_EQ(finished.err, "");
     EXPECT_EQ(finished.out, contents("examples/sql/flow.output"));

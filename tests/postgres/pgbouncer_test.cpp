@@ -10,7 +10,8 @@ class PgbouncerTest : public StoreTest {
 protected:
     void SetUp() override {
         StoreTest::SetUp();
-        const Finished started = tool({"start", home_.file("bouncer"), test_server_url(), mode()});
+        const Finished started =
+            tool({"start", home_.file("bouncer"), place().server_url(), mode()});
         ASSERT_EQ(started.code, 0) << started.err;
         url_ = with_parameter(
             started.out.substr(0, started.out.find('\n')), "schema=" + place().schema()

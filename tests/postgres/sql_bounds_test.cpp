@@ -233,6 +233,13 @@ TEST_P(SqlBoundsTest, reports_about_events_and_tasks_out_of_bounds_are_invalid) 
         ));
     };
     EXPECT_EQ(fail("array['e'], retry_delays_ms => array[-1]"), "{invalid}");
+    const std::string unnamed = fmt::format(
+        "select outcomes from delegate_tasks(array[{}], array[1], array[{}], array[]::text[], "
+        "array[0], array['job'], array['1'])",
+        task[0],
+        task[1]
+    );
+    EXPECT_EQ(sql().value(unnamed), "{invalid}");
     EXPECT_EQ(fail("array[null]"), "{done}");
     EXPECT_EQ(
         sql().number(

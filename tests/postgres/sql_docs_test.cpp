@@ -28,20 +28,20 @@ std::set<std::string> found(const std::string& text, const std::string& pattern)
 std::string functions_source() {
     std::string text;
     const auto folder = std::filesystem::path(PAWL_SOURCE_DIR) / "sql/postgres/functions";
-    for (const auto& file : std::filesystem::directory_iterator(folder))
-        text += source(file.path());
+    for (const auto& file : std::filesystem::recursive_directory_iterator(folder))
+        if (file.path().extension() == ".sql") text += source(file.path());
     return text;
 }
 
 TEST(SqlDocsTest, the_documented_states_are_those_that_are_mapped) {
-    const auto mapped = found(source("src/postgres/error.cpp"), "\"(PW...)\"");
+    const auto mapped = found(source("src/postgres/driver/error.cpp"), "\"(PW...)\"");
     EXPECT_GE(mapped.size(), 15U);
     EXPECT_EQ(found(source("docs/sql.md"), "`(PW...)`"), mapped);
     EXPECT_EQ(found(source("docs/errors.md"), "`(PW...)`"), mapped);
 }
 
 TEST(SqlDocsTest, only_documented_states_are_raised) {
-    const auto mapped = found(source("src/postgres/error.cpp"), "\"(PW...)\"");
+    const auto mapped = found(source("src/postgres/driver/error.cpp"), "\"(PW...)\"");
     const auto raised = found(functions_source(), "errcode = '([^']*)'");
     EXPECT_FALSE(raised.empty());
     for (const std::string& state : raised) EXPECT_TRUE(mapped.contains(state)) << state;

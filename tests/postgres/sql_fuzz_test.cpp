@@ -292,7 +292,7 @@ protected:
     void SetUp() override {
         WorkflowTest::SetUp();
         schema_ = place().schema();
-        role_ = "fuzz_" + schema_;
+        role_ = "fuzz_" + place().unique_name();
         sql_ = database();
         sql_->run("create role " + role_);
         sql_->run("set search_path = " + schema_ + ", pg_catalog");

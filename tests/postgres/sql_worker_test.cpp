@@ -32,7 +32,7 @@ private:
         return std::string(PAWL_SOURCE_DIR) + "/examples/sql/" + name;
     }
     [[nodiscard]] Process start(std::vector<std::string> command) const {
-        command.push_back(test_server_url());
+        command.push_back(place().server_url());
         command.push_back(place().schema());
         Process process(std::move(command));
         EXPECT_EQ(process.read_line(), "ready");

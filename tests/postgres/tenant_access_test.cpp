@@ -12,7 +12,7 @@ class TenantAccessTest : public TenantsTest {
 protected:
     void SetUp() override {
         TenantsTest::SetUp();
-        role_ = "role_" + place().schema();
+        role_ = "role_" + place().unique_name();
         database()->run("create role " + role_);
         for (const Store* store : {&a(), &b()}) {
             store->create_queue("work");
@@ -29,7 +29,7 @@ protected:
         database()->run("select " + name("a") + ".grant_access('" + role_ + "', '" + access + "')");
     }
     [[nodiscard]] Store as_role(const std::string& tenant) const {
-        const std::string url = with_parameter(test_server_url(), "schema=" + tenant);
+        const std::string url = with_parameter(place().server_url(), "schema=" + tenant);
         return connect(with_parameter(url, "options=-crole%3D" + role_), options());
     }
     // Of the functions or tables of a tenant, those for which the condition holds.

@@ -35,7 +35,11 @@ protected:
         expect_index(sqlite::sql::next_due, "pawl_messages_due");
         expect_index(sqlite::sql::due_messages, "pawl_messages_due");
         expect_index(sqlite::sql::ready_messages, "pawl_messages_ready");
+        expect_index(sqlite::sql::read_ready, "pawl_messages_ready");
         expect_index(sqlite::sql::claim_ready, "pawl_messages_ready");
+        expect_index(sqlite::sql::read_level, "pawl_messages_ready");
+        expect_index(sqlite::sql::claim_level, "pawl_messages_ready");
+        expect_index(sqlite::sql::record_result, "INTEGER PRIMARY KEY");
         expect_index(sqlite::sql::claim_message, "INTEGER PRIMARY KEY");
         expect_index(sqlite::sql::due_outbox, "pawl_outbox_due");
         expect_index(sqlite::sql::next_outbox, "pawl_outbox_due");

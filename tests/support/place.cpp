@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <unistd.h>
 
+#include "support/template_database.h"
+
 namespace pawl::test {
 
 std::ostream& operator<<(std::ostream& out, BackendKind kind) {
@@ -64,26 +66,61 @@ std::string with_port(const std::string& url, int port) {
            (slash == std::string::npos ? "" : url.substr(slash));
 }
 
+std::string with_database(const std::string& url, const std::string& name) {
+    const auto host = url.find("://") + 3;
+    const auto parameters = url.find('?', host);
+    const auto slash = std::min(url.find('/', host), parameters);
+    return url.substr(0, slash) + "/" + name +
+           (parameters == std::string::npos ? "" : url.substr(parameters));
+}
+
+namespace {
+
+std::string random_name() {
+    std::random_device random;
+    return "t" + std::to_string(getpid()) + "_" + std::to_string(random());
+}
+
+}  // namespace
+
 Place::Place(BackendKind kind, std::string server_url)
-    : kind_(kind), server_url_(std::move(server_url)) {
+    : kind_(kind), unique_name_(random_name()), server_url_(std::move(server_url)) {
     switch (kind) {
         case BackendKind::sqlite:
             url_ = "sqlite:" + directory_.file("store.db");
             return;
         case BackendKind::postgres:
             if (server_url_.empty()) server_url_ = test_server_url();
-            std::random_device random;
-            schema_ = "t" + std::to_string(getpid()) + "_" + std::to_string(random());
+            schema_ = unique_name_;
             url_ = with_parameter(server_url_, "schema=" + schema_);
             return;
     }
+}
+
+std::unique_ptr<Place> Place::prepared(BackendKind kind) {
+    auto place = std::make_unique<Place>(kind);
+#ifdef PAWL_WITH_POSTGRES
+    if (kind == BackendKind::postgres) {
+        place->database_ = copy_template_database(place->unique_name_);
+        place->server_url_ = with_database(test_server_url(), place->database_);
+        place->schema_ = template_schema;
+        place->url_ = with_parameter(place->server_url_, "schema=" + place->schema_);
+    }
+#endif
+    return place;
 }
 
 Place::~Place() {
 #ifdef PAWL_WITH_POSTGRES
     if (kind_ != BackendKind::postgres) return;
     try {
-        open_postgres_database(server_url_)->run("drop schema if exists " + schema_ + " cascade");
+        if (is_installed()) {
+            open_postgres_database(test_server_url())
+                ->run("drop database " + database_ + " with (force)");
+        } else {
+            open_postgres_database(server_url_)
+                ->run("drop schema if exists " + schema_ + " cascade");
+        }
     } catch (const std::exception& error) {
         std::cerr << "schema " << schema_ << " stays: " << error.what() << '\n';
     }

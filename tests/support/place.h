@@ -35,12 +35,17 @@ private:
 // PAWL_TEST_POSTGRES_URL. Throws where it is not set: a missing server is a failure.
 std::string test_server_url();
 std::string with_parameter(const std::string& url, const std::string& parameter);
+// `url` with another database.
+std::string with_database(const std::string& url, const std::string& name);
 // `url` with another host and port.
 std::string with_port(const std::string& url, int port);
 
 class Place {
 public:
-    explicit Place(BackendKind kind) : Place(kind, {}) {}
+    explicit Place(BackendKind kind) : Place(kind, std::string()) {}
+    // With the schema installed, where that is cheaper than install(): on PostgreSQL a database of
+    // its own, copied from a template that the first test makes.
+    static std::unique_ptr<Place> prepared(BackendKind kind);
     // A schema in another server than the usual one.
     Place(BackendKind kind, std::string server_url);
     ~Place();
@@ -49,6 +54,11 @@ public:
 
     [[nodiscard]] BackendKind kind() const { return kind_; }
     [[nodiscard]] const std::string& url() const { return url_; }
+    // PostgreSQL: the database that the place is in, without a schema.
+    [[nodiscard]] const std::string& server_url() const { return server_url_; }
+    [[nodiscard]] bool is_installed() const { return !database_.empty(); }
+    // A name that no other place has, for what all databases of a server share: roles.
+    [[nodiscard]] const std::string& unique_name() const { return unique_name_; }
     [[nodiscard]] const std::string& schema() const { return schema_; }
     [[nodiscard]] const TempDirectory& directory() const { return directory_; }
     // The name of one of pawl's tables in SQL: x.messages or pawl_messages.
@@ -58,8 +68,10 @@ public:
 private:
     BackendKind kind_;
     TempDirectory directory_;
+    std::string unique_name_;
     std::string server_url_;
     std::string schema_;
+    std::string database_;  // of this place alone; "": a schema in the server's usual database
     std::string url_;
 };
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/scheduler.h"
+#include "runtime/services/scheduler.h"
 #include "support/times.h"
 #include "support/workflow_test.h"
 

@@ -17,9 +17,9 @@ std::string LogLines::text() const {
 }
 
 void StoreTest::SetUp() {
-    place_ = std::make_unique<Place>(GetParam());
+    place_ = Place::prepared(GetParam());
     store_ = open();
-    store_->install();
+    if (!place().is_installed()) store_->install();
 }
 
 void StoreTest::TearDown() {

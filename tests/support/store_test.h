@@ -1,4 +1,4 @@
-// The fixture of the conformance suite: a fresh store for each test, on each backend.
+// The fixture of the contract suite: a fresh store for each test, on each backend.
 #pragma once
 
 #include <algorithm>

@@ -24,7 +24,7 @@ inline bool worker_is_idle(const Store& store) {
 }
 // True once so many threads wait for the end of runs.
 inline bool waits_for_runs(const Store& store, int count = 1) {
-    return eventually([&] { return store.backend()->run_signals().waiters() >= count; });
+    return eventually([&] { return store.backend()->run_wakeups().waiters() >= count; });
 }
 
 template <class Base>

@@ -1,8 +1,8 @@
 #include <set>
 
+#include "model/backoff.h"
 #include "model/check.h"
-#include "model/names.h"
-#include "model/retry.h"
+#include "model/enum_names.h"
 #include "model/worker_state.h"
 #include "support/expect.h"
 

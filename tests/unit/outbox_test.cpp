@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "model/retry_after.h"
+#include "model/http_retry_after.h"
 #include "sinks/http_url.h"
 #include "support/expect.h"
 #include "support/place.h"

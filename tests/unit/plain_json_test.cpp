@@ -1,9 +1,9 @@
-#include "model/plain_json.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+
+#include "model/json_fast_path.h"
 
 namespace pawl::model {
 

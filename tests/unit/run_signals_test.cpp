@@ -1,32 +1,32 @@
-#include "base/run_signals.h"
-
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
 
+#include "seam/run_wakeups.h"
+
 namespace pawl::test {
 namespace {
 
-using base::RunSignals;
+using seam::RunWakeups;
 using Clock = std::chrono::steady_clock;
 
 // A wait that must be ended by a signal: far below the limit of a test, far above any delay.
-bool signalled(RunSignals::Watch& watch) {
+bool signalled(RunWakeups::Watch& watch) {
     const auto deadline = Clock::now() + std::chrono::seconds(40);
     watch.wait(deadline);
     return Clock::now() < deadline;
 }
 
 TEST(RunSignalsTest, a_signal_after_the_watch_began_is_kept_for_it) {
-    RunSignals signals;
-    RunSignals::Watch watch(signals, RunId(1));
+    RunWakeups signals;
+    RunWakeups::Watch watch(signals, RunId(1));
     signals.notify(RunId(1));
     EXPECT_TRUE(signalled(watch));
 }
 
 TEST(RunSignalsTest, a_signal_ends_one_wait) {
-    RunSignals signals;
-    RunSignals::Watch watch(signals, RunId(1));
+    RunWakeups signals;
+    RunWakeups::Watch watch(signals, RunId(1));
     signals.notify(RunId(1));
     EXPECT_TRUE(signalled(watch));
     watch.wait(Clock::now());  // returns at its deadline: nothing came since
@@ -35,36 +35,36 @@ TEST(RunSignalsTest, a_signal_ends_one_wait) {
 }
 
 TEST(RunSignalsTest, everybody_who_watches_the_run_is_told) {
-    RunSignals signals;
-    RunSignals::Watch first(signals, RunId(1));
-    RunSignals::Watch second(signals, RunId(1));
+    RunWakeups signals;
+    RunWakeups::Watch first(signals, RunId(1));
+    RunWakeups::Watch second(signals, RunId(1));
     signals.notify(RunId(1));
     EXPECT_TRUE(signalled(first));
     EXPECT_TRUE(signalled(second));
 }
 
 TEST(RunSignalsTest, notify_all_tells_everybody) {
-    RunSignals signals;
-    RunSignals::Watch first(signals, RunId(1));
-    RunSignals::Watch second(signals, RunId(2));
+    RunWakeups signals;
+    RunWakeups::Watch first(signals, RunId(1));
+    RunWakeups::Watch second(signals, RunId(2));
     signals.notify_all();
     EXPECT_TRUE(signalled(first));
     EXPECT_TRUE(signalled(second));
 }
 
 TEST(RunSignalsTest, a_waiting_thread_is_woken) {
-    RunSignals signals;
-    RunSignals::Watch watch(signals, RunId(1));
+    RunWakeups signals;
+    RunWakeups::Watch watch(signals, RunId(1));
     std::jthread notifier([&] { signals.notify(RunId(1)); });
     EXPECT_TRUE(signalled(watch));
 }
 
 TEST(RunSignalsTest, it_knows_whether_anybody_watches) {
-    RunSignals signals;
+    RunWakeups signals;
     EXPECT_FALSE(signals.watched());
     {
-        const RunSignals::Watch first(signals, RunId(1));
-        const RunSignals::Watch second(signals, RunId(1));
+        const RunWakeups::Watch first(signals, RunId(1));
+        const RunWakeups::Watch second(signals, RunId(1));
         EXPECT_TRUE(signals.watched());
     }
     EXPECT_FALSE(signals.watched());
@@ -73,10 +73,10 @@ TEST(RunSignalsTest, it_knows_whether_anybody_watches) {
 }
 
 TEST(RunSignalsTest, observers_hear_of_cancelled_runs_while_they_live) {
-    RunSignals signals;
+    RunWakeups signals;
     std::vector<RunId> heard;
     {
-        const RunSignals::Observation observation(signals, [&](RunId run) {
+        const RunWakeups::Observation observation(signals, [&](RunId run) {
             heard.push_back(run);
         });
         signals.notify_cancelled(RunId(1));

@@ -1,4 +1,4 @@
-#include "base/wake_hub.h"
+#include "seam/wake_hub.h"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace pawl::test {
 namespace {
 
-using base::WakeHub;
+using seam::WakeHub;
 using Clock = std::chrono::steady_clock;
 
 const std::vector<QueueId> first_queue{QueueId(1)};

@@ -32,7 +32,7 @@ create table {schema}.schema_manifest (
     primary key (kind, name)
 );
 
--- Empty in production; see functions/01_clock.sql and the test kit.
+-- Empty in production; see functions/shared/clock.sql and the test kit.
 create table {schema}.test_clock (
     id       integer primary key check (id = 1),
     fixed_at timestamptz not null

@@ -18,7 +18,7 @@ update {schema}.queues q set max_strikes = 5
 from {schema}.workflows w where w.workflow_id = q.queue_id and w.is_flow and q.max_strikes = 1000;
 
 -- Lanes: the tasks of one step in their flow's queue, for workers that take only some steps. A flow has them from the
--- first such claim on (see 19_flow_lanes.sql); for the others both indexes are empty and cost nothing.
+-- first such claim on (see flow/lanes.sql); for the others both indexes are empty and cost nothing.
 alter table {schema}.workflows
     add column lanes text not null default 'off' check (lanes in ('off', 'opening', 'open')),
     add column lanes_barrier xid8;
@@ -28,7 +28,7 @@ create index messages_lane_ready on {schema}.messages (queue_id, lane, (-priorit
 create index messages_lane_due on {schema}.messages (queue_id, lane, visible_at)
     where state <> 'ready' and lane is not null;
 
--- Runs whose events are sent by NOTIFY: see 28_follow.sql. Unlogged: after a crash of the server a follower asks again.
+-- Runs whose events are sent by NOTIFY: see run/follow.sql. Unlogged: after a crash of the server a follower asks again.
 create unlogged table {schema}.followed_runs (
     run_id bigint primary key,
     until  timestamptz not null
@@ -43,7 +43,7 @@ alter table {schema}.workers add column beats bigint not null default 0;
 -- Bounded reads, and what makes stores harder to damage.
 
 -- Lists and counts read the rows that they return, whatever the history. One index has the runs in groups (see
--- run_group in 13_run_lists.sql), each in the order of creation. As all indexes of runs it names no column that a claim
+-- run_group in run/run_lists.sql), each in the order of creation. As all indexes of runs it names no column that a claim
 -- changes: therefore `cancelled`, and not the status, separates cancelled runs from failed ones. `run_id + 0` is never
 -- mistaken for the primary key by a plan that was made while the table was empty.
 alter table {schema}.runs add column cancelled boolean;  -- true: CANCELLED; null otherwise

@@ -1,0 +1,37 @@
+-- The last file: gives roles back what they had, and nothing to PUBLIC.
+
+revoke all on all functions in schema {schema} from public;
+
+-- What access/remember_grants.sql has remembered. Functions go by their names: a new signature or overload is the same function.
+do $$
+declare
+    missing record;
+begin
+    for missing in
+        select f.signature, r.oid::regrole as role
+        from json_to_recordset(current_setting('pawl.granted')::json) as g (function name, role bigint)
+        join pg_proc p on p.proname = g.function
+        join {schema}.function_access() f on f.signature = p.oid and f.access <> 'owner'
+        join pg_roles r on r.oid = g.role
+        where not exists (select from aclexplode(p.proacl) a where a.grantee = r.oid)
+    loop
+        execute format('grant execute on function %s to %s', missing.signature, missing.role);
+    end loop;
+end
+$$;
+
+-- An upgrade adds relations to those that every access may read: roles that have an access get them too.
+do $$
+declare
+    granted record;
+begin
+    for granted in
+        select distinct a.grantee::regrole as role
+        from pg_class c cross join lateral aclexplode(c.relacl) a
+        where c.oid = '{schema}.queues'::regclass and a.grantee not in (0, c.relowner)
+    loop
+        execute format(
+            'grant select on %s to %s', array_to_string({schema}.readable_relations(), ', '), granted.role);
+    end loop;
+end
+$$;

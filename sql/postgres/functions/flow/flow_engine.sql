@@ -1,0 +1,170 @@
+-- The transitions of a flow's run: steps become ready, start, end; dependents count down; runs end. All of
+-- it in the caller's transaction, for many runs at once. Who calls these has locked the runs' rows, so
+-- nobody else writes their steps.
+--
+-- Items are aligned arrays. For `offset 0` and `= any(array[...])` see run/run_writes.sql. What only some
+-- flows have (conditions, maps, skips, calls) costs the others nothing: `plain` steps start in the
+-- statement that counts them down.
+
+-- Whether a step starts with one task, whatever its input is.
+create or replace function {schema}.is_plain_step(step_type text, required json, forbidden json)
+returns boolean
+language sql immutable
+as $$ select step_type = 'single' and required is null and forbidden is null $$;
+comment on function {schema}.is_plain_step is 'Internal: whether a step has neither elements nor conditions.';
+
+-- Its timeout and 2 s for the answer; null: the claim's own lease.
+create or replace function {schema}.task_lease_ms(step_timeout_ms bigint, flow_timeout_ms bigint) returns bigint
+language sql immutable
+as $$ select nullif(coalesce(step_timeout_ms, flow_timeout_ms, 0), 0) + 2000 $$;
+comment on function {schema}.task_lease_ms is 'Internal: how long a worker may be silent about a task.';
+
+-- Steps that were done (SUCCESS, or SKIPPED without cascade) just now: dependents count down, those
+-- without open dependencies start, and so on; runs without open steps end. `finished` are the runs of all
+-- steps that became SUCCESS or SKIPPED, one entry for each step. `begun`: tasks of them were started.
+create or replace function {schema}.flow_go_on(
+    run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
+    finished bigint[], begun boolean, at timestamptz,
+    out ended bigint[], out failed bigint[], out started boolean
+)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    ready   record;
+    special record;
+    in_lane boolean := current_setting('transaction_isolation') <> 'read committed';  -- see flow/lanes.sql
+begin
+    started := false;
+    while cardinality(run_ids) > 0 loop
+        with due as (
+            select n.run_id, n.workflow_id, n.priority, d.step_index, count(*)::integer as done
+            from unnest(flow_go_on.run_ids, flow_go_on.workflow_ids, flow_go_on.priorities,
+                        flow_go_on.step_indexes) as n (run_id, workflow_id, priority, step_index)
+            cross join lateral (
+                select d.step_index from {schema}.flow_deps d
+                where d.workflow_id = n.workflow_id and d.dep_index = n.step_index
+                offset 0
+            ) d
+            group by n.run_id, n.workflow_id, n.priority, d.step_index
+        ),
+        counted as (
+            update {schema}.steps s
+            set remaining_deps = s.remaining_deps - d.done,
+                status = case when d.plain and s.remaining_deps = d.done then 'RUNNING' else s.status end,
+                started_at = case when d.plain and s.remaining_deps = d.done then flow_go_on.at end,
+                initial_tasks = case when d.plain and s.remaining_deps = d.done then 1 end,
+                remaining_tasks = case when d.plain and s.remaining_deps = d.done then 1 end
+            from (
+                select due.*, f.step_slug, f.plain, f.start_delay_ms, f.lease_ms, f.lanes
+                from due
+                cross join lateral (
+                    select f.step_slug, f.start_delay_ms,
+                           {schema}.is_plain_step(f.step_type, f.required_input_pattern,
+                                                  f.forbidden_input_pattern) as plain,
+                           {schema}.task_lease_ms(f.timeout_ms, w.task_timeout_ms) as lease_ms, w.lanes
+                    from {schema}.flow_steps f join {schema}.workflows w using (workflow_id)
+                    where f.workflow_id = due.workflow_id and f.step_index = due.step_index
+                    offset 0
+                ) f
+            ) d
+            where s.run_id = any(array[d.run_id]) and s.step_id = d.step_slug and s.status = 'PENDING'
+            returning s.run_id, d.workflow_id, d.priority, d.step_index, d.plain, s.remaining_deps,
+                      d.start_delay_ms, d.lease_ms, d.lanes
+        ),
+        made as (
+            insert into {schema}.messages
+                (queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index, task_index,
+                 lease_ms, lane)
+            select c.workflow_id, c.priority, case when c.start_delay_ms > 0 then 'waiting' else 'ready' end,
+                   flow_go_on.at + {schema}.ms(c.start_delay_ms), flow_go_on.at, 'null', c.run_id,
+                   c.step_index, 0, c.lease_ms, case when c.lanes <> 'off' or in_lane then c.step_index end
+            from counted c where c.remaining_deps = 0 and c.plain
+            order by c.run_id, c.step_index
+            returning message_id, run_id, step_index
+        ),
+        added as (
+            insert into {schema}.tasks (run_id, step_index, task_index, message_id, status, queued_at)
+            select m.run_id, m.step_index, 0, m.message_id, 'QUEUED', flow_go_on.at from made m
+        )
+        select array_agg(c.run_id) filter (where not c.plain) as runs,
+               array_agg(c.workflow_id) filter (where not c.plain) as workflows,
+               array_agg(c.priority) filter (where not c.plain) as priorities,
+               array_agg(c.step_index) filter (where not c.plain) as indexes,
+               bool_or(c.plain) as started
+        into ready
+        from counted c where c.remaining_deps = 0;
+        started := started or coalesce(ready.started, false);
+        exit when ready.runs is null;
+
+        select * into special
+        from {schema}.flow_start_special(
+            ready.runs, ready.workflows, ready.priorities, ready.indexes, null, at);
+        finished := finished || special.finished;
+        started := started or special.started;
+        if special.failed_runs is not null then
+            failed := failed || special.failed_runs;
+            -- A run that fails here goes no further.
+            perform {schema}.flow_fail_runs(
+                special.failed_runs, special.failed_indexes, special.failed_errors, at);
+        end if;
+        select array_agg(n.run_id), array_agg(n.workflow_id), array_agg(n.priority), array_agg(n.step_index)
+        into run_ids, workflow_ids, priorities, step_indexes
+        from unnest(special.run_ids, special.workflow_ids, special.priorities, special.step_indexes)
+            as n (run_id, workflow_id, priority, step_index)
+        where failed is null or n.run_id <> all(failed);
+    end loop;
+
+    if cardinality(finished) > 0 then
+        with counted as (
+            update {schema}.runs r
+            set remaining_steps = r.remaining_steps - n.done, updated_at = flow_go_on.at,
+                status = case when r.remaining_steps = n.done then 'SUCCESS'
+                              when begun and r.completed_at is null then 'RUNNING' else r.status end,
+                started_at = case when begun or r.remaining_steps = n.done
+                                  then coalesce(r.started_at, flow_go_on.at) else r.started_at end,
+                completed_at = case when r.remaining_steps = n.done then flow_go_on.at else r.completed_at end,
+                -- {"<leaf>": output, ...} over the steps of the run that no step of the run depends on
+                output = case when r.remaining_steps = n.done then (
+                    select '{' || coalesce(string_agg('"' || s.step_id || '":' || s.output, ',' order by s.position),
+                                           '') || '}'
+                    from (
+                        select s.step_id, s.position, s.status, s.output, count(*) over () as steps
+                        from {schema}.steps s where s.run_id = r.run_id
+                    ) s
+                    where s.status = 'SUCCESS' and not exists (
+                        select from {schema}.flow_deps d
+                        where d.workflow_id = r.workflow_id and d.dep_index = s.position
+                          and d.step_index < s.steps  -- later ones were added since
+                        offset 0
+                    )
+                ) end
+            from (
+                select u as run_id, count(*)::integer as done from unnest(flow_go_on.finished) u
+                group by u order by u
+            ) n
+            where r.run_id = any(array[n.run_id])
+            returning r.run_id, r.workflow_id, r.remaining_steps
+        ),
+        told as (
+            insert into {schema}.events (run_id, kind, data, delivery, at)
+            select c.run_id, 'run_succeeded', '{}', 0, flow_go_on.at
+            from counted c
+            cross join lateral (
+                select from {schema}.workflows w
+                where w.workflow_id = c.workflow_id and (w.audit = 'all' or {schema}.is_followed(c.run_id)) offset 0
+            ) w
+            where c.remaining_steps = 0
+        )
+        select array_agg(c.run_id) into ended from counted c where c.remaining_steps = 0;
+        if ended is not null then
+            perform {schema}.end_calls(ended, at);
+            perform {schema}.publish_run_ends(ended, at);
+        end if;
+    end if;
+end
+$$;
+comment on function {schema}.flow_go_on is
+    'Internal: counts dependents of steps that are done down, starts those that are ready, ends runs without open steps.';

@@ -1,0 +1,149 @@
+-- Retention policies: what is kept how long. retention/prune.sql carries them out.
+
+-- Of which policies a thing must be named, and what it is.
+create or replace function {schema}.retention_scope(kind text) returns text
+language sql immutable
+as $$
+    select case when kind in ('success', 'failed', 'events') then 'workflow'
+                when kind in ('archive', 'dead-letters') then 'queue'
+                when kind in ('outbox', 'deleted', 'workers') then 'store' end
+$$;
+comment on function {schema}.retention_scope is 'Internal: what a policy of that kind is of: workflow, queue or store.';
+
+-- The queue or workflow of a policy; null: the store, or (`*`) all of them. Refuses names that do not fit the kind.
+create or replace function {schema}.retention_queue(kind text, name text) returns bigint
+language plpgsql stable
+as $$
+declare
+    scope text := {schema}.retention_scope(kind);
+    id    bigint;
+begin
+    if scope is null then
+        raise exception 'unknown retention ''%'': use success, failed, events, archive, dead-letters, outbox, '
+                        'deleted or workers', kind using errcode = 'PW003';
+    elsif scope = 'store' and coalesce(name, '') <> '' then
+        raise exception 'retention of % is of the whole store: name no queue or workflow', kind
+            using errcode = 'PW003';
+    elsif scope <> 'store' and coalesce(name, '') = '' then
+        raise exception 'retention of % is of a %: name one, or ''*'' for all', kind, scope using errcode = 'PW003';
+    elsif name = '*' then
+        return null;
+    elsif scope = 'workflow' then
+        return ({schema}.workflow_ids(array[name]))[1];
+    elsif scope = 'queue' then
+        id := {schema}.queue_id(name);
+        if exists (select from {schema}.workflows w where w.workflow_id = id) then
+            raise exception 'queue ''%'' belongs to a workflow and has no archive: set success, failed or events',
+                name using errcode = 'PW009';
+        end if;
+    end if;
+    return id;
+end
+$$;
+comment on function {schema}.retention_queue is 'Internal: the id of what a policy is of; an error where the kind does not fit.';
+
+-- Replaces the policy of that kind. Neither age nor count: kept forever. For a workflow or queue that is stored as an
+-- age of 100 years, so that it wins over the policy for all (`*`).
+create or replace function {schema}.set_retention(
+    kind       text,
+    name       text default null,
+    keep_ms    bigint default null,
+    keep_count bigint default null
+) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    id      bigint;
+    max_ms  constant bigint := 36525 * 86400000::bigint;
+    most    constant bigint := 1000000;
+begin
+    loop
+        id := {schema}.retention_queue(kind, name);
+        -- Locked, it cannot be deleted under our hands.
+        perform from {schema}.queues q where q.queue_id = id for key share;
+        exit when found or id is null;
+    end loop;
+    if keep_ms < 0 or keep_ms > max_ms then
+        raise exception 'retention of %: age must be 0 to 100 years', kind using errcode = 'PW003';
+    elsif keep_count < 0 or keep_count > most then
+        raise exception 'retention of %: count must be 0 to %', kind, most using errcode = 'PW003';
+    elsif keep_count is not null and kind in ('events', 'deleted', 'workers') then
+        raise exception 'retention of % goes by age alone: give no count', kind using errcode = 'PW003';
+    end if;
+    delete from {schema}.retention r
+    where coalesce(r.queue_id, 0) = coalesce(id, 0) and r.kind = set_retention.kind;
+    if num_nonnulls(keep_ms, keep_count, id) > 0 then
+        insert into {schema}.retention (queue_id, kind, keep_ms, keep_count)
+        values (
+            id, set_retention.kind,
+            case when set_retention.keep_count is null then coalesce(set_retention.keep_ms, max_ms)
+                 else set_retention.keep_ms end,
+            set_retention.keep_count
+        )
+        on conflict ((coalesce(queue_id, 0)), kind) do update  -- somebody else's, meanwhile
+        set keep_ms = excluded.keep_ms, keep_count = excluded.keep_count, bound_at = null, bound_id = null,
+            done_at = null, inherited = false;
+    end if;
+end
+$$;
+comment on function {schema}.set_retention is
+    'How long things of a kind are kept: by age, by count (the newest), or both; neither: forever. Name *: all that have no policy.';
+
+create or replace function {schema}.clear_retention(kind text, name text default null) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    id bigint := {schema}.retention_queue(clear_retention.kind, clear_retention.name);
+begin
+    delete from {schema}.retention r
+    where coalesce(r.queue_id, 0) = coalesce(id, 0) and r.kind = clear_retention.kind;
+end
+$$;
+comment on function {schema}.clear_retention is
+    'Removes a policy: the one for all (*) applies then, if there is one.';
+
+-- Each workflow or queue without a policy of its own inherits the one for all, as a row of its own, in which a pass
+-- keeps how far it is. Rows that no longer match are made anew.
+create or replace function {schema}.inherit_retention() returns void
+language sql
+as $$
+    delete from {schema}.retention r
+    where r.inherited and not exists (
+        select from {schema}.retention a
+        where a.queue_id is null and a.kind = r.kind
+          and a.keep_ms is not distinct from r.keep_ms and a.keep_count is not distinct from r.keep_count
+    );
+    insert into {schema}.retention (queue_id, kind, keep_ms, keep_count, inherited)
+    select q.queue_id, a.kind, a.keep_ms, a.keep_count, true
+    from {schema}.retention a
+    cross join lateral (
+        select q.queue_id from {schema}.queues q
+        where {schema}.retention_scope(a.kind) = case
+            when exists (select from {schema}.workflows w where w.workflow_id = q.queue_id) then 'workflow' else 'queue' end
+          and not exists (
+              select from {schema}.retention r where coalesce(r.queue_id, 0) = q.queue_id and r.kind = a.kind)
+        for key share skip locked
+    ) q
+    where a.queue_id is null
+    on conflict ((coalesce(queue_id, 0)), kind) do nothing;
+$$;
+comment on function {schema}.inherit_retention is 'Internal: gives each workflow and queue the policies for all.';
+
+create or replace function {schema}.list_retention() returns table (
+    kind text, name text, keep_ms bigint, keep_count bigint
+)
+language sql stable
+as $$
+    select r.kind, n.name, nullif(r.keep_ms, 36525 * 86400000::bigint), r.keep_count
+    from {schema}.retention r
+    left join {schema}.queues q on q.queue_id = r.queue_id
+    cross join lateral (
+        select coalesce(q.name, case {schema}.retention_scope(r.kind) when 'store' then '' else '*' end) as name
+    ) n
+    where not r.inherited
+    order by n.name, r.kind
+$$;
+comment on function {schema}.list_retention is
+    'The policies of retention; what has none is kept forever. Name *: of all that have none of their own.';

@@ -1,9 +1,0 @@
-#pragma once
-
-#include "cli/command.h"
-
-namespace pawl::cli {
-
-void add_dispatch_command(const Command& group);  // of pawl outbox
-
-}  // namespace pawl::cli

@@ -1,0 +1,52 @@
+#include "cli/output/run_details.h"
+
+#include "cli/output/flow_tables.h"
+#include "cli/output/render.h"
+#include "cli/output/run_tables.h"
+
+namespace pawl::cli {
+
+RunSteps look_up_steps(const Store& store, RunId id) {
+    RunSteps found{store.get_run(id), store.steps(id), std::nullopt};
+    if (found.run.remaining_steps) found.flow = store.get_flow_shape(found.run.workflow);
+    return found;
+}
+
+std::string RunSteps::as_text(WorkerNames& workers) const {
+    return flow ? flow_step_table(run, steps, *flow) : step_table(run, steps, workers);
+}
+
+std::string RunSteps::as_json() const {
+    if (!flow) return json_array_of(steps);
+    std::vector<std::string> elements;
+    for (const auto& step : steps)
+        elements.push_back(with_field(to_json(step), "deps", to_json(dependencies(*flow, step.id)))
+        );
+    return json_array(elements);
+}
+
+RunStory look_up(const Store& store, RunId id) {
+    RunStory story{look_up_steps(store, id), {}, store.events(id), store.lineage(id)};
+    if (story.steps.flow) story.tasks = store.tasks(id);
+    return story;
+}
+
+std::string RunStory::as_text(WorkerNames& workers) const {
+    auto text = run_fields(steps.run, workers);
+    if (!steps.steps.empty()) text += "\n" + steps.as_text(workers);
+    if (!tasks.empty()) text += "\n" + task_table(steps.run, tasks, workers);
+    if (!events.empty()) text += "\n" + event_table(events, workers);
+    if (lineage.size() > 1) text += "\n" + lineage_table(steps.run, lineage);
+    return text;
+}
+
+std::string RunStory::as_json() const {
+    auto text = with_field(to_json(steps.run), "steps", steps.as_json());
+    if (steps.flow) text = with_field(std::move(text), "tasks", json_array_of(tasks));
+    text = with_field(std::move(text), "events", json_array_of(events));
+    std::vector<std::string> relatives;
+    for (const auto& relative : lineage) relatives.push_back(relative_json(relative));
+    return with_field(std::move(text), "lineage", json_array(relatives));
+}
+
+}  // namespace pawl::cli

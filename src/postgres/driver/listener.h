@@ -1,0 +1,51 @@
+// LISTEN on a connection of its own: other processes' wake-ups reach the hub, and the ends of runs
+// the signals. Reconnects by itself; after each (re)connect it wakes everybody, because
+// notifications may have been missed.
+#pragma once
+
+#include <stop_token>
+#include <thread>
+
+#include "base/log.h"
+#include "postgres/driver/connection.h"
+#include "seam/run_wakeups.h"
+#include "seam/wake_hub.h"
+
+namespace pawl::postgres {
+
+class Listener {
+public:
+    struct Times {
+        Duration connect;  // for each host
+        Duration probe;    // without a notification the server is asked for an answer
+        Duration answer;   // to LISTEN and to a probe; then the connection is lost
+    };
+
+    Listener(
+        const PostgresTarget& target,
+        const Times& times,
+        seam::WakeHub& hub,
+        seam::RunWakeups& signals,
+        base::Log log
+    );
+    ~Listener();
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+
+private:
+    void work(const std::stop_token& stop);
+    void listen(const std::stop_token& stop);
+    void deliver(PGconn* connection);
+
+    const PostgresTarget target_;
+    const Times times_;
+    seam::WakeHub& hub_;
+    seam::RunWakeups& signals_;
+    base::Log log_;
+    int wake_fd_;  // ends all waiting when a stop is requested
+    static constexpr Duration first_pause{100};
+    Duration pause_ = first_pause;  // before the next try to connect
+    std::jthread thread_;
+};
+
+}  // namespace pawl::postgres

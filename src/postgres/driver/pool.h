@@ -1,0 +1,65 @@
+// A few connections, opened when needed, lent one call at a time. Broken ones are replaced, and
+// connections that only a burst needed are closed: an idle process keeps one.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "postgres/driver/connection.h"
+
+namespace pawl::postgres {
+
+class Pool {
+public:
+    static constexpr Duration keep_idle = 30s;
+
+    Pool(
+        const PostgresTarget& target, Duration connect_timeout, int size, Duration keep = keep_idle
+    )
+        : target_(target), connect_timeout_(connect_timeout), keep_(keep), free_slots_(size) {}
+
+    class Lent {
+    public:
+        Lent(Pool& pool, std::unique_ptr<Connection> connection)
+            : pool_(&pool), connection_(std::move(connection)) {}
+        ~Lent() {
+            if (pool_ != nullptr) pool_->give_back(std::move(connection_));
+        }
+        Lent(Lent&& other) noexcept
+            : pool_(std::exchange(other.pool_, nullptr)),
+              connection_(std::move(other.connection_)) {}
+        Lent& operator=(Lent&&) = delete;
+        Connection* operator->() const { return connection_.get(); }
+        Connection& operator*() const { return *connection_; }
+
+    private:
+        Pool* pool_;
+        std::unique_ptr<Connection> connection_;
+    };
+
+    // Waits for a free one; opens one where none is idle. Its answers may take `call_timeout`.
+    [[nodiscard]] Lent lend(std::optional<Duration> call_timeout = {});
+
+private:
+    using Clock = std::chrono::steady_clock;
+    struct Idle {
+        std::unique_ptr<Connection> connection;
+        Clock::time_point since;
+    };
+
+    [[nodiscard]] Lent take();
+    void give_back(std::unique_ptr<Connection> connection);
+    [[nodiscard]] std::vector<Idle> take_unused();
+
+    const PostgresTarget target_;
+    const Duration connect_timeout_;
+    const Duration keep_;
+    std::mutex mutex_;
+    std::condition_variable freed_;
+    int free_slots_;
+    std::vector<Idle> idle_;  // used from the back, so the front is what nothing needs
+};
+
+}  // namespace pawl::postgres

@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include "generated/postgres_sql.h"
+#include "postgres/driver/user_transaction.h"
+#include "postgres/store/postgres_store.h"
+
+namespace pawl::postgres {
+
+namespace {
+
+Params enqueue_params(const std::string& queue, std::span<const NewMessage> messages, Wake wake) {
+    std::vector<std::string_view> payloads;
+    std::vector<int> priorities;
+    std::vector<std::int64_t> delays_ms;
+    std::vector<std::optional<Timestamp>> ats;
+    for (const auto& message : messages) {
+        payloads.emplace_back(message.payload.text);
+        priorities.push_back(message.options.priority);
+        delays_ms.push_back(message.options.delay.count());
+        ats.push_back(message.options.at);
+    }
+    Params params;
+    params.text(queue).json_array(payloads).int4_array(priorities).int8_array(delays_ms);
+    params.time_array(ats).boolean(wake == Wake::in_transaction);
+    return params;
+}
+
+std::vector<MessageId> read_ids(const Rows& rows) {
+    std::vector<MessageId> ids;
+    for (const auto id : rows.int8_array(0, 0)) ids.emplace_back(id);
+    return ids;
+}
+
+}  // namespace
+
+std::vector<MessageId> PostgresStore::enqueue(
+    const std::string& queue, std::span<const NewMessage> messages
+) {
+    const Wake wake = notifier_.next();
+    const Rows rows = producer_call(sql::enqueue_batch, enqueue_params(queue, messages, wake));
+    wake_queue(QueueId(rows.int8(0, 1)), wake);
+    return read_ids(rows);
+}
+
+std::vector<MessageId> PostgresStore::enqueue_in(
+    Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
+) {
+    UserTransaction mine(transaction, target_.schema);
+    // What is wrong with the queue is found by a read: a failing statement would end the caller's
+    // transaction.
+    Params name;
+    name.text_array(std::span(&queue, 1));
+    const Rows found = mine.run(sql::resolve_queues, name);
+    if (found.int8(0, 0) == 0) {
+        throw Error(
+            ErrorCode::queue_not_found,
+            fmt::format("queue '{}' does not exist: create it first", queue)
+        );
+    }
+    if (found.boolean(0, 1)) {
+        throw Error(
+            ErrorCode::workflow_queue,
+            fmt::format("queue '{}' belongs to a workflow: trigger it instead", queue)
+        );
+    }
+    return read_ids(
+        mine.run(sql::enqueue_batch, enqueue_params(queue, messages, Wake::in_transaction))
+    );
+}
+
+}  // namespace pawl::postgres

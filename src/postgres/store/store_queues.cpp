@@ -1,0 +1,101 @@
+#include "generated/postgres_sql.h"
+#include "model/counts.h"
+#include "model/enum_names.h"
+#include "postgres/batch/queue_rows.h"
+#include "postgres/store/postgres_store.h"
+
+namespace pawl::postgres {
+
+namespace {
+
+std::vector<QueueInfo> read_queues(const Rows& rows) {
+    std::vector<QueueInfo> queues;
+    for (int i = 0; i < rows.size(); ++i) {
+        QueueInfo queue;
+        queue.id = QueueId(rows.int8(i, 0));
+        queue.name = rows.text(i, 1);
+        queue.paused = rows.boolean(i, 2);
+        queue.keep_archive = rows.boolean(i, 3);
+        if (!rows.is_null(i, 4)) queue.lease = Duration(rows.int8(i, 4));
+        queue.max_strikes = rows.int4(i, 5);
+        queue.max_attempts = rows.int4(i, 6);
+        queue.dead_letter_queue = rows.text(i, 7);
+        queue.created_at = rows.time(i, 8);
+        queue.kind = model::stored_value(model::queue_kinds, rows.text(i, 9), "queue kind");
+        queues.push_back(std::move(queue));
+    }
+    return queues;
+}
+
+}  // namespace
+
+void PostgresStore::create_queue(const std::string& name, const QueueOptions& options) {
+    Params params;
+    params.text(name).optional(options.keep_archive, &Params::boolean).milliseconds(options.lease);
+    params.optional(options.max_strikes, &Params::int4)
+        .optional(options.max_attempts, &Params::int4);
+    if (options.dead_letter_queue) {
+        params.text(*options.dead_letter_queue);
+    } else {
+        params.null();
+    }
+    call(
+        sql::create_queue, params, IfAnswerLost::repeat
+    );  // idempotent: a lost answer leaves no doubt
+}
+
+void PostgresStore::delete_queue(const std::string& name, DeleteMode mode) {
+    Params params;
+    params.text(name).boolean(mode == DeleteMode::force);
+    call(sql::delete_queue, params, IfAnswerLost::doubt);
+}
+
+void PostgresStore::set_queue_paused(const std::string& name, bool paused) {
+    Params params;
+    params.text(name).boolean(paused);
+    call(sql::pause_queue, params, IfAnswerLost::repeat);
+    if (!paused) wake_queue({});
+}
+
+std::int64_t PostgresStore::purge_queue(const std::string& name) {
+    return call(sql::purge_queue, one_text(name), IfAnswerLost::doubt).int8(0, 0);
+}
+
+std::vector<QueueInfo> PostgresStore::queues() {
+    Params all;
+    all.null();
+    return read_queues(call(sql::list_queues, all, IfAnswerLost::repeat));
+}
+
+std::optional<QueueInfo> PostgresStore::find_queue(const std::string& name) {
+    auto found = read_queues(call(sql::list_queues, one_text(name), IfAnswerLost::repeat));
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::vector<QueueId> PostgresStore::resolve_queues(std::span<const std::string> names) {
+    Params params;
+    params.text_array(names);
+    const Rows rows = worker_call(sql::resolve_queues, params, IfAnswerLost::repeat);
+    std::vector<QueueId> ids;
+    for (int i = 0; i < rows.size(); ++i) ids.emplace_back(rows.int8(i, 0));
+    return ids;
+}
+
+std::vector<QueueStats> PostgresStore::queue_stats(
+    const std::optional<std::string>& only, std::int64_t archived
+) {
+    Params params;
+    if (only) {
+        params.text_array(std::span(&*only, 1));
+    } else {
+        params.null();
+    }
+    params.int4(static_cast<int>(model::count_limit)).int4(static_cast<int>(archived));
+    const Rows rows = call(sql::queue_stats, params, IfAnswerLost::repeat);
+    std::vector<QueueStats> all;
+    for (int i = 0; i < rows.size(); ++i) all.push_back(read_queue_stats(rows, i));
+    return all;
+}
+
+}  // namespace pawl::postgres

@@ -1,0 +1,125 @@
+#include "generated/postgres_sql.h"
+#include "model/enum_names.h"
+#include "postgres/store/postgres_store.h"
+
+namespace pawl::postgres {
+
+using seam::DueSchedules;
+using seam::ScheduleFire;
+using seam::StoredSchedule;
+
+namespace {
+
+// From `column` on: the columns of list_schedules.
+StoredSchedule read_schedule(const Rows& rows, int row, int column) {
+    StoredSchedule schedule;
+    schedule.id = rows.int8(row, column);
+    schedule.version = rows.int8(row, column + 1);
+    ScheduleInfo& info = schedule.info;
+    info.name = rows.text(row, column + 2);
+    info.workflow = rows.text(row, column + 3);
+    info.cron = rows.text(row, column + 4);
+    info.time_zone = rows.text(row, column + 5);
+    info.params.text = rows.text(row, column + 6);
+    info.start = rows.optional_time(row, column + 7);
+    info.end = rows.optional_time(row, column + 8);
+    info.jitter = Duration(rows.int8(row, column + 9));
+    info.priority = rows.int4(row, column + 10);
+    info.overlap =
+        model::stored_value(model::overlaps, rows.text(row, column + 11), "overlap policy");
+    info.catch_up =
+        model::stored_value(model::catch_ups, rows.text(row, column + 12), "catch-up policy");
+    info.catch_up_limit = rows.int4(row, column + 13);
+    info.paused = rows.boolean(row, column + 14);
+    info.next_fire_at = rows.optional_time(row, column + 15);
+    info.last_fire_at = rows.optional_time(row, column + 16);
+    info.last_run = RunId(rows.id(row, column + 17));
+    info.waiting_fire_at = rows.optional_time(row, column + 18);
+    info.created_at = rows.time(row, column + 19);
+    return schedule;
+}
+
+Params save_params(const StoredSchedule& schedule) {
+    const ScheduleInfo& info = schedule.info;
+    Params params;
+    params.int8(schedule.id).int8(schedule.version).text(info.name).text(info.workflow);
+    params.text(info.cron).text(info.time_zone).text(info.params.text);
+    params.optional(info.start, &Params::time).optional(info.end, &Params::time);
+    params.int8(info.jitter.count()).int4(info.priority);
+    params.text(to_string(info.overlap)).text(to_string(info.catch_up));
+    params.int4(info.catch_up_limit).boolean(info.paused);
+    params.optional(info.next_fire_at, &Params::time);
+    params.optional(info.waiting_fire_at, &Params::time);
+    return params;
+}
+
+// Workflow, input, priority and tag are the schedule's own: the version says that they are the
+// same.
+Params fire_params(const ScheduleFire& fire, Wake wake) {
+    std::vector<std::optional<Timestamp>> fire_ats;
+    std::vector<std::optional<Timestamp>> ats;
+    std::vector<std::string_view> keys;
+    for (const ScheduleFire::Run& due : fire.runs) {
+        fire_ats.emplace_back(due.fire_at);
+        ats.push_back(due.run.options.at);
+        keys.emplace_back(*due.run.options.idempotency_key);
+    }
+    Params params;
+    params.int8(fire.id).int8(fire.version).time_array(fire_ats).time_array(ats).text_array(keys);
+    params.optional(fire.next_fire_at, &Params::time).boolean(wake == Wake::in_transaction);
+    return params;
+}
+
+}  // namespace
+
+std::vector<StoredSchedule> PostgresStore::schedules(const std::optional<std::string>& only) {
+    Params params;
+    if (only) {
+        params.text(*only);
+    } else {
+        params.null();
+    }
+    const Rows rows = call(sql::list_schedules, params, IfAnswerLost::repeat);
+    std::vector<StoredSchedule> schedules;
+    for (int i = 0; i < rows.size(); ++i) schedules.push_back(read_schedule(rows, i, 0));
+    return schedules;
+}
+
+// IfAnswerLost::repeat: where the answer is lost, a second call with the same version changes
+// nothing more.
+bool PostgresStore::save_schedule(const StoredSchedule& schedule) {
+    const bool saved =
+        call(sql::save_schedule, save_params(schedule), IfAnswerLost::repeat).boolean(0, 0);
+    if (saved) hub_.notify(seam::schedules_changed);
+    return saved;
+}
+
+void PostgresStore::delete_schedule(const std::string& name) {
+    Params params;
+    params.text(name);
+    call(sql::delete_schedule, params, IfAnswerLost::doubt);
+}
+
+DueSchedules PostgresStore::due_schedules(int limit) {
+    Params params;
+    params.int4(limit);
+    const Rows rows = worker_call(sql::due_schedules, params, IfAnswerLost::repeat);
+    DueSchedules found;
+    found.now = rows.time(0, 0);
+    found.next_due = rows.optional_time(0, 1);
+    found.waiting = rows.boolean(0, 2);
+    for (int i = 0; i < rows.size(); ++i) {
+        if (!rows.is_null(i, 3)) found.due.push_back(read_schedule(rows, i, 3));
+    }
+    return found;
+}
+
+bool PostgresStore::fire_schedule(const ScheduleFire& fire) {
+    const Wake wake = notifier_.next();
+    const Rows rows = worker_call(sql::fire_schedule, fire_params(fire, wake), IfAnswerLost::doubt);
+    if (!rows.boolean(0, 0)) return false;
+    if (!fire.runs.empty()) wake_queue(QueueId(rows.id(0, 1)), wake);
+    return true;
+}
+
+}  // namespace pawl::postgres

@@ -1,0 +1,112 @@
+#include "rowstore/claim/claim_scope.h"
+
+#include <algorithm>
+
+#include "rowstore/flow/flow_plans.h"
+#include "rowstore/run/run_lookup.h"
+#include "rowstore/statements.h"
+
+namespace pawl::rowstore {
+
+namespace {
+
+constexpr std::size_t widest = 32;  // queues looked at in one claim, and steps of one skip scan
+
+struct Scan {
+    std::vector<QueueId> queues;
+    QueueId stopped_at;  // the last one seen, where the end was not reached
+};
+
+Scan skip_scan(Session& session, const store::Statement& next, QueueId after) {
+    Scan scan;
+    QueueId position = after;
+    for (std::size_t steps = 0; steps < widest; ++steps) {
+        Rows rows = session.query(next, position.value());
+        if (!rows.next()) return scan;
+        position = rows.id<QueueId>(0);
+        scan.queues.push_back(position);
+    }
+    scan.stopped_at = position;
+    return scan;
+}
+
+std::vector<QueueId> sorted_unique(std::vector<QueueId> ids) {
+    std::ranges::sort(ids);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    return ids;
+}
+
+std::vector<QueueId> scan_wide(
+    Session& session, const std::vector<QueueId>& wanted, QueueId after, ClaimScope& scope
+) {
+    const Scan ready = skip_scan(session, sql::next_ready_queue, after);
+    const Scan timed = skip_scan(session, sql::next_timed_queue, after);
+    scope.more = ready.stopped_at || timed.stopped_at;
+    // Where the first of the two that did not reach the end has stopped: the next claim goes on
+    // there.
+    for (const QueueId stopped : {ready.stopped_at, timed.stopped_at}) {
+        if (stopped && (!scope.after || stopped < scope.after)) scope.after = stopped;
+    }
+    std::vector<QueueId> found = ready.queues;
+    found.insert(found.end(), timed.queues.begin(), timed.queues.end());
+    found = sorted_unique(std::move(found));
+    std::erase_if(found, [&](QueueId id) {
+        return !std::binary_search(wanted.begin(), wanted.end(), id);
+    });
+    return found;
+}
+
+void split_into_lanes(Session& session, const std::vector<std::string>& steps, ClaimScope& scope) {
+    std::vector<ScopedQueue> lanes;
+    for (const ScopedQueue& flow : scope.queues) {
+        const auto plan = read_flow_plan(session, flow.id);
+        if (!plan->lanes) scope.needs_lanes = true;
+        for (const std::string& step : steps) {
+            const auto index = plan->index_of(step);
+            if (!index) continue;
+            lanes.push_back(flow);
+            lanes.back().lane = *index;
+        }
+    }
+    scope.queues = std::move(lanes);
+}
+
+}  // namespace
+
+ClaimScope find_claim_scope(
+    Session& session, const seam::ClaimRequest& request, Duration default_lease
+) {
+    ClaimScope scope;
+    std::vector<QueueId> candidates = sorted_unique(request.queues);
+    if (candidates.size() > widest)
+        candidates = scan_wide(session, candidates, request.after, scope);
+    const auto first = std::upper_bound(candidates.begin(), candidates.end(), request.after);
+    std::rotate(candidates.begin(), first, candidates.end());
+
+    scope.queues.reserve(candidates.size());
+    for (const QueueId id : candidates) {
+        Rows rows = session.query(sql::claimable_queue, id);
+        if (!rows.next()) continue;
+        const bool of_flow = rows.flag(3);
+        if (of_flow != (request.work == seam::Work::tasks)) continue;
+        const Duration own = rows.null(0) ? default_lease : Duration(rows.integer(0));
+        const bool of_workflow = rows.flag(2) && !of_flow;
+        const AuditLevel audit = rows.null(4) ? AuditLevel::off : to_audit_level(rows.text(4));
+        scope.queues.push_back(
+            {id, request.lease.value_or(own), rows.number(1), of_workflow, of_flow, audit}
+        );
+    }
+    if (!request.steps.empty()) split_into_lanes(session, request.steps, scope);
+    // Another queue goes first the next time.
+    if (request.queues.size() <= widest)
+        scope.after = scope.queues.empty() ? QueueId() : scope.queues.front().id;
+    return scope;
+}
+
+void open_lanes(Session& session, const std::vector<QueueId>& flows) {
+    for (const QueueId flow : flows) {
+        if (session.execute(sql::open_lanes, flow) > 0) session.post(sql::fill_lanes, flow);
+    }
+}
+
+}  // namespace pawl::rowstore

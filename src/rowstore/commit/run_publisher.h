@@ -1,0 +1,42 @@
+// The outbox events that runs publish by themselves, where their workflow asks for it. Mostly none
+// does: then all it costs is one look per transaction.
+#pragma once
+
+#include <optional>
+#include <pawl/run.h>
+#include <string_view>
+
+#include "rowstore/commit/pending_wakeups.h"
+#include "rowstore/session.h"
+#include "seam/batch.h"
+
+namespace pawl::rowstore {
+
+[[nodiscard]] inline RunId run_of(const seam::Write& write) {
+    return RunId(write.lease.message.value());
+}
+
+class RunPublisher {
+public:
+    RunPublisher(Session& session, Timestamp now, PendingWakeups& wakeups)
+        : session_(session), now_(now), wakeups_(wakeups) {}
+
+    // The run has its end. `alert`: the type of what pawl itself ended it for, or "".
+    void ended(RunId run, std::string_view alert = {});
+    // Whether this suspension is a pause to be told of; asked before it is recorded. A pause that
+    // is checked is none, nor is a sleep.
+    [[nodiscard]] bool is_new_pause(const seam::Write& write);
+    void paused(const seam::Write& write);
+    void publish(const seam::OutboxRecord& record);
+
+private:
+    [[nodiscard]] bool asked_for();
+    void add(RunId run, std::string_view type, std::string payload);
+
+    Session& session_;
+    const Timestamp now_;
+    PendingWakeups& wakeups_;
+    std::optional<bool> asked_for_;
+};
+
+}  // namespace pawl::rowstore

@@ -1,0 +1,81 @@
+// The holder of a run cannot decode an answer: the step is paused again.
+#include <nlohmann/json.hpp>
+
+#include "rowstore/commit/run_settler.h"
+#include "rowstore/statements.h"
+
+namespace pawl::rowstore {
+
+using seam::Rejection;
+using seam::Write;
+
+namespace {
+
+Write pause_again(const Lease& lease, const std::string& step, const std::string& message) {
+    Write write = seam::settle_write(seam::WriteKind::suspend, lease);
+    write.status = RunStatus::paused;
+    seam::StepRecord record;
+    record.id = step;
+    record.pause_message = message;
+    write.step = std::move(record);
+    return write;
+}
+
+std::string rejection_data(
+    const std::string& step, const std::string& message, std::string_view answer
+) {
+    const nlohmann::ordered_json json{{"step", step}, {"message", message}};
+    std::string data = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    data.pop_back();
+    return data.append(",\"data\":").append(answer).append("}");
+}
+
+}  // namespace
+
+Rejection RunSettler::reject(
+    const Lease& lease, const std::string& step, const std::string& message, Duration check_after
+) {
+    const RunId run(lease.message.value());
+    WorkerId worker;
+    std::string answer;
+    {
+        Rows rows = session_.query(sql::answer, run, lease.delivery, std::string_view(step));
+        if (!rows.next()) return Rejection::lease_lost;
+        const bool is_leased = rows.text(0) == "leased";
+        if (rows.null(3))  // no such step
+            return is_leased ? Rejection::used : Rejection::lease_lost;
+        const StepStatus status = to_step_status(rows.text(3));
+        const bool paused_by_us = status == StepStatus::paused && rows.number(4) == lease.delivery;
+        if (!is_leased)  // repeated, or the lease is lost
+            return paused_by_us ? Rejection::done : Rejection::lease_lost;
+        // A failed attempt after the answer has used it: a resume sets attempts to 0.
+        const bool is_answer = status == StepStatus::success && rows.flag(5);
+        if (!is_answer || rows.number(1) > 0 || rows.flag(7)) return Rejection::used;
+        worker = rows.id<WorkerId>(2);
+        answer = rows.text(6);
+    }
+    const Write pause = pause_again(lease, step, message);
+    const bool publishes = publisher_.is_new_pause(pause);
+    const Timestamp until = std::max(limit_pause(run, now_ + check_after), now_);
+    session_.post(
+        sql::pause_step_again,
+        run,
+        std::string_view(step),
+        lease.delivery,
+        worker,
+        std::string_view(message)
+    );
+    session_.post(sql::suspend_message, run, std::string_view("waiting"), until, 0, std::nullopt);
+    session_.post(
+        sql::suspend_run, run, to_string(RunStatus::paused), std::optional(now_), worker, now_
+    );
+    const auto state = find_run_state(session_, run);
+    if (state)
+        rowstore::add_event(
+            session_, *state, "resume_rejected", rejection_data(step, message, answer), now_
+        );
+    if (publishes) publisher_.paused(pause);
+    return Rejection::done;
+}
+
+}  // namespace pawl::rowstore

@@ -1,0 +1,327 @@
+#include "rowstore/commit/task_settler.h"
+
+#include <fmt/format.h>
+#include <utility>
+
+#include "model/enum_names.h"
+#include "model/event_data.h"
+#include "model/flow.h"
+#include "rowstore/commit/calls.h"
+#include "rowstore/run/run_lookup.h"
+#include "rowstore/statements.h"
+
+namespace pawl::rowstore {
+
+using seam::Attempt;
+using seam::Write;
+using seam::WriteKind;
+using seam::WriteStatus;
+
+namespace {
+
+TaskStatus to_task_status(std::string_view name) {
+    return model::stored_value(model::task_statuses, name, "task status");
+}
+
+std::string join_outputs(Session& session, RunId run, int step) {
+    std::string joined = "[";
+    Rows rows = session.query(sql::task_outputs, run, step);
+    while (rows.next()) {
+        if (joined.size() > 1) joined += ',';
+        joined += rows.text(0);
+    }
+    joined += ']';
+    return joined;
+}
+
+void count_tasks_down(WriteScope& scope, RunId run, int step, int done) {
+    const auto found = find_flow_run(scope.session, run);
+    if (!found || is_finished(found->status)) return;
+    const std::string_view slug = scope.flows.get(scope.session, found->workflow).slug(step);
+    int remaining = 0;
+    {
+        Rows rows = scope.session.query(sql::flow_step, run, slug);
+        if (rows.next()) remaining = rows.number(2);
+    }
+    if (remaining > done) {
+        scope.session.post(sql::set_remaining_tasks, run, slug, remaining - done);
+    } else {
+        FlowEngine(scope, *found).succeed_step(step, join_outputs(scope.session, run, step));
+    }
+}
+
+}  // namespace
+
+void settle_maps(WriteScope& scope) {
+    const auto progress = std::exchange(scope.map_progress, {});
+    for (const auto& [step, done] : progress)
+        count_tasks_down(scope, step.first, step.second, done);
+}
+
+void settle_maps(WriteScope& scope, RunId run) {
+    auto next = scope.map_progress.lower_bound({run, 0});
+    while (next != scope.map_progress.end() && next->first.first == run) {
+        const auto [step, done] = *next;
+        next = scope.map_progress.erase(next);
+        count_tasks_down(scope, run, step.second, done);
+    }
+}
+
+Held TaskSettler::complete(const Write& write) {
+    const auto key = find_held(write.lease);
+    if (!key || (!is_map(*key) && !is_still_held(*key, write.lease))) return Held::no;
+    succeed(*key, write.output);
+    return Held::yes;
+}
+
+Held TaskSettler::fail(const Write& write) {
+    const auto key = find_held(write.lease);
+    if (!key || !is_still_held(*key, write.lease)) return Held::no;
+    fail(*key, Failure{write.reason, write.permanent, write.retry_delay});
+    return Held::yes;
+}
+
+Held TaskSettler::delegate(const Write& write) {
+    const auto key = find_held(write.lease);
+    if (!key) return Held::no;
+    const std::string& slug = scope_.flows.get(session_, key->workflow).slug(key->step);
+    call(scope_, *write.call, {key->run, slug, key->task});
+    session_.post(sql::put_off_message, key->message, scope_.now + longest_call);
+    return Held::yes;
+}
+
+std::optional<TaskKey> TaskSettler::find_held(const Lease& lease) {
+    Rows rows = session_.query(sql::held_task, lease.message, lease.delivery);
+    if (!rows.next()) return std::nullopt;
+    return TaskKey{
+        rows.id<QueueId>(0), rows.id<RunId>(1), rows.number(2), rows.number(3), lease.message};
+}
+
+// What earlier reports of the batch lead to comes first: it may end the run, and this task with it.
+bool TaskSettler::is_still_held(const TaskKey& key, const Lease& lease) {
+    const auto next = scope_.map_progress.lower_bound({key.run, 0});
+    if (next == scope_.map_progress.end() || next->first.first != key.run) return true;
+    settle_maps(scope_, key.run);
+    return find_held(lease).has_value();
+}
+
+bool TaskSettler::is_map(const TaskKey& key) {
+    return scope_.flows.get(session_, key.workflow).step(key.step).type == StepType::map;
+}
+
+std::optional<WriteStatus> TaskSettler::explain(const Write& write, Attempt attempt) {
+    if (!write.task) return std::nullopt;
+    const auto found = find(*write.task);
+    if (!found) return WriteStatus::cancelled;  // deleted with its flow
+    if (attempt == Attempt::repeated && was_written(write, *found)) return WriteStatus::done;
+    const bool over = found->status == TaskStatus::cancelled ||
+                      found->run_status == RunStatus::error ||
+                      found->run_status == RunStatus::cancelled;
+    return over ? WriteStatus::cancelled : WriteStatus::lease_lost;
+}
+
+// By an earlier commit of the same batch, whose answer was lost.
+bool TaskSettler::was_written(const Write& write, const Found& found) {
+    if (found.delivery != write.lease.delivery) return false;
+    switch (write.kind) {
+        case WriteKind::complete_task:
+            return found.status == TaskStatus::success;
+        case WriteKind::fail_task:
+            return found.status == TaskStatus::error || found.status == TaskStatus::queued;
+        case WriteKind::delegate_task:
+            return found.status != TaskStatus::cancelled && found.status != TaskStatus::skipped;
+        case WriteKind::release:
+        case WriteKind::hand_back:
+            return found.status == TaskStatus::queued;
+        case WriteKind::archive:
+        case WriteKind::remove:
+        case WriteKind::fail:
+        case WriteKind::bury:
+        case WriteKind::extend:
+        case WriteKind::checkpoint:
+        case WriteKind::suspend:
+        case WriteKind::finish:
+            break;
+    }
+    return false;
+}
+
+std::optional<TaskSettler::Found> TaskSettler::find(const TaskRef& ref) {
+    const auto run = find_flow_run(session_, ref.run);
+    if (!run) return std::nullopt;
+    const auto step = scope_.flows.get(session_, run->workflow).index_of(ref.step);
+    if (!step) return std::nullopt;
+    Rows rows = session_.query(sql::find_task, ref.run, *step, ref.task_index);
+    if (!rows.next()) return std::nullopt;
+    Found found;
+    found.key = {run->workflow, ref.run, *step, ref.task_index, rows.id<MessageId>(3)};
+    found.status = to_task_status(rows.text(0));
+    found.attempts = rows.number(1);
+    found.delivery = rows.number(2);
+    found.run_status = run->status;
+    return found;
+}
+
+TaskOutcome TaskSettler::judge(const Found& found, int delivery) {
+    switch (found.status) {
+        case TaskStatus::success:
+        case TaskStatus::error:
+        case TaskStatus::skipped:
+            return TaskOutcome::finished;
+        case TaskStatus::cancelled:
+            return TaskOutcome::cancelled;
+        case TaskStatus::queued:
+            return TaskOutcome::not_running;
+        case TaskStatus::running:
+            break;
+    }
+    return delivery == 0 || delivery == found.delivery ? TaskOutcome::done
+                                                       : TaskOutcome::lease_lost;
+}
+
+TaskOutcome TaskSettler::complete(const TaskRef& ref, std::string_view output, int delivery) {
+    const auto found = find(ref);
+    if (!found) return TaskOutcome::unknown_task;
+    const TaskOutcome outcome = judge(*found, delivery);
+    if (outcome != TaskOutcome::done) return outcome;
+    cancel_called(scope_, ref.run, {ref.step, ref.task_index});
+    succeed(found->key, output);
+    return outcome;
+}
+
+TaskOutcome TaskSettler::fail(const TaskRef& ref, const std::string& error, int delivery) {
+    const auto found = find(ref);
+    if (!found) return TaskOutcome::unknown_task;
+    const TaskOutcome outcome = judge(*found, delivery);
+    if (outcome != TaskOutcome::done) return outcome;
+    cancel_called(scope_, ref.run, {ref.step, ref.task_index});
+    fail(found->key, Failure{error});
+    return outcome;
+}
+
+std::optional<int> TaskSettler::find_starved_map(const TaskKey& key, std::string_view output) {
+    const FlowPlan& plan = scope_.flows.get(session_, key.workflow);
+    for (const int map : find_starved_maps(plan, key.step, output)) {
+        Rows rows = session_.query(sql::flow_step, key.run, std::string_view(plan.slug(map)));
+        if (rows.next() && to_step_status(rows.text(0)) == StepStatus::pending) return map;
+    }
+    return std::nullopt;
+}
+
+// The task and its step fail and keep the output, so that a retry of the run executes them again.
+void TaskSettler::reject_output(const TaskKey& key, std::string_view output, int map) {
+    settle_maps(scope_, key.run);
+    FlowEngine engine(scope_, *find_flow_run(session_, key.run));
+    const std::string& slug = engine.plan().slug(key.step);
+    const std::string words = fmt::format(
+        "step '{}' must return an array: map step '{}' has one task per element",
+        slug,
+        engine.plan().slug(map)
+    );
+    const std::string error = "not_an_array: " + words;
+    session_.post(sql::fail_task, key.run, key.step, key.task, std::string_view(error), scope_.now);
+    engine.reject_output(key.step, output, {"not_an_array", words, slug, read_start(key).attempts});
+}
+
+void TaskSettler::succeed(const TaskKey& key, std::string_view output) {
+    session_.post(sql::delete_message, key.message);
+    session_.post(sql::succeed_task, key.run, key.step, key.task, output, scope_.now);
+    if (const auto map = find_starved_map(key, output)) return reject_output(key, output, *map);
+    const FlowPlan& plan = scope_.flows.get(session_, key.workflow);
+    if (plan.audit == AuditLevel::all)
+        add_event(plan, key, read_start(key), {"task_succeeded", std::nullopt});
+    if (is_map(key)) {
+        ++scope_.map_progress[{key.run, key.step}];
+    } else {
+        settle_maps(scope_, key.run);
+        FlowEngine(scope_, *find_flow_run(session_, key.run)).succeed_step(key.step, output);
+    }
+}
+
+TaskSettler::Start TaskSettler::read_start(const TaskKey& key) {
+    Rows rows = session_.query(sql::find_task, key.run, key.step, key.task);
+    if (!rows.next()) return {};
+    return {rows.number(1), rows.number(2), rows.id<WorkerId>(4)};
+}
+
+void TaskSettler::fail(const TaskKey& key, const Failure& failure) {
+    settle_maps(scope_, key.run);
+    FlowEngine engine(scope_, *find_flow_run(session_, key.run));
+    const Start start = read_start(key);
+    const int most = engine.plan().max_attempts(key.step, engine.run().max_attempts);
+    if (!failure.permanent && start.attempts < most) {
+        retry(engine, key, start, failure);
+    } else {
+        exhaust(engine, key, start, failure.words);
+    }
+}
+
+void TaskSettler::retry(
+    const FlowEngine& engine, const TaskKey& key, const Start& start, const Failure& why
+) {
+    const Duration delay = why.retry_delay.value_or(
+        model::flow_retry_delay(engine.plan().base_delay(key.step), start.attempts)
+    );
+    session_.post(sql::requeue_task, key.run, key.step, key.task, why.words);
+    session_.post(
+        sql::requeue_message,
+        key.message,
+        std::string_view(delay > Duration::zero() ? "waiting" : "ready"),
+        scope_.now + delay,
+        why.words
+    );
+    scope_.wakeups.add(key.workflow);
+    add_event(engine.plan(), key, start, {"task_retry", why.words});
+}
+
+void TaskSettler::exhaust(
+    FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view words
+) {
+    const FlowPlan& plan = engine.plan();
+    session_.post(sql::delete_message, key.message);
+    session_.post(sql::fail_task, key.run, key.step, key.task, words, scope_.now);
+    if (plan.step(key.step).options.when_exhausted != WhenExhausted::fail)
+        add_event(plan, key, start, {"step_skipped", words});
+    engine.exhaust_step(
+        key.step, {"task_failed", std::string(words), plan.slug(key.step), start.attempts}
+    );
+}
+
+void TaskSettler::add_event(
+    const FlowPlan& plan, const TaskKey& key, const Start& start, const Event& event
+) {
+    if (plan.audit == AuditLevel::off) return;
+    const std::string text = model::event_data(
+        {.step = plan.slug(key.step),
+         .task_index = key.task,
+         .attempt = start.attempts,
+         .error = event.words}
+    );
+    session_.post(
+        sql::add_event,
+        key.run,
+        event.kind,
+        std::string_view(text),
+        start.worker,
+        start.delivery,
+        scope_.now
+    );
+}
+
+void TaskSettler::give_up(const TaskKey& key, std::string_view why) {
+    FlowEngine engine(scope_, *find_flow_run(session_, key.run));
+    exhaust(engine, key, read_start(key), why);
+}
+
+void TaskSettler::end_call(const TaskRef& ref, const CallResult& result) {
+    settle_maps(scope_, ref.run);
+    const auto found = find(ref);
+    if (!found || found->status != TaskStatus::running) return;
+    if (result.succeeded) {
+        succeed(found->key, result.output);
+    } else {
+        fail(found->key, Failure{result.words});
+    }
+}
+
+}  // namespace pawl::rowstore

@@ -1,0 +1,112 @@
+// Writes what becomes of tasks, inside a write transaction: what their holders report, by lease or
+// by name, and what leases and other runs that have ended mean for them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rowstore/commit/write_scope.h"
+#include "rowstore/flow/flow_engine.h"
+#include "seam/batch.h"
+
+namespace pawl::rowstore {
+
+enum class Held { yes, no };
+
+// A task that somebody has, and its message.
+struct TaskKey {
+    QueueId workflow;
+    RunId run;
+    int step = 0;
+    int task = 0;
+    MessageId message;
+};
+
+// How the run ended that a task or a step waits for.
+struct CallResult {
+    bool succeeded = false;
+    std::string output;  // JSON text
+    std::string words;   // what went wrong
+};
+
+class TaskSettler {
+public:
+    explicit TaskSettler(WriteScope& scope) : scope_(scope), session_(scope.session) {}
+
+    // Of the holder: nothing is written where the lease is lost.
+    Held complete(const seam::Write& write);
+    Held fail(const seam::Write& write);
+    Held delegate(const seam::Write& write);
+    // Why a write found no lease; none where it does not name a task.
+    [[nodiscard]] std::optional<seam::WriteStatus> explain(
+        const seam::Write& write, seam::Attempt attempt
+    );
+
+    // By name; delivery 0 takes whatever runs.
+    [[nodiscard]] TaskOutcome complete(const TaskRef& ref, std::string_view output, int delivery);
+    [[nodiscard]] TaskOutcome fail(const TaskRef& ref, const std::string& error, int delivery);
+
+    // Its lease has ended, and it is not handed out again.
+    void give_up(const TaskKey& key, std::string_view why);
+    // The run has ended to which the task was delegated.
+    void end_call(const TaskRef& ref, const CallResult& result);
+
+private:
+    struct Found {
+        TaskKey key;
+        TaskStatus status = TaskStatus::queued;
+        int attempts = 0;
+        int delivery = 0;
+        RunStatus run_status = RunStatus::queued;
+    };
+    struct Failure {
+        std::string_view words;
+        bool permanent = false;
+        std::optional<Duration> retry_delay = {};
+    };
+
+    [[nodiscard]] std::optional<TaskKey> find_held(const Lease& lease);
+    [[nodiscard]] bool is_still_held(const TaskKey& key, const Lease& lease);
+    [[nodiscard]] bool is_map(const TaskKey& key);
+    [[nodiscard]] std::optional<Found> find(const TaskRef& ref);
+    // What a report by name would find; done: it can be written.
+    [[nodiscard]] static TaskOutcome judge(const Found& found, int delivery);
+    [[nodiscard]] static bool was_written(const seam::Write& write, const Found& found);
+    void succeed(const TaskKey& key, std::string_view output);
+    // A map of the run that needs an array, if `output` is not one.
+    [[nodiscard]] std::optional<int> find_starved_map(const TaskKey& key, std::string_view output);
+    void reject_output(const TaskKey& key, std::string_view output, int map);
+    // The attempt that has failed.
+    struct Start {
+        int attempts = 0;
+        int delivery = 0;
+        WorkerId worker;
+    };
+    [[nodiscard]] Start read_start(const TaskKey& key);
+    void fail(const TaskKey& key, const Failure& failure);
+    void retry(
+        const FlowEngine& engine, const TaskKey& key, const Start& start, const Failure& why
+    );
+    void exhaust(
+        FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view words
+    );
+    struct Event {
+        std::string_view kind;
+        std::optional<std::string_view> words;  // what went wrong
+    };
+    void add_event(
+        const FlowPlan& plan, const TaskKey& key, const Start& start, const Event& event
+    );
+
+    WriteScope& scope_;
+    Session& session_;
+};
+
+// Counts the steps of maps down by what the transaction has completed of them, once for each: the
+// step's row may lie next to large ones. At the end of the transaction; of a single run before
+// anything else becomes of it.
+void settle_maps(WriteScope& scope);
+void settle_maps(WriteScope& scope, RunId run);
+
+}  // namespace pawl::rowstore

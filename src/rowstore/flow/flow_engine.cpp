@@ -1,0 +1,388 @@
+#include "rowstore/flow/flow_engine.h"
+
+#include <fmt/format.h>
+#include <limits>
+
+#include "model/flow.h"
+#include "model/json_elements.h"
+#include "rowstore/commit/calls.h"
+#include "rowstore/commit/run_publisher.h"
+#include "rowstore/run/insert_run.h"
+#include "rowstore/run/run_lookup.h"
+#include "rowstore/statements.h"
+
+namespace pawl::rowstore {
+
+namespace {
+
+constexpr int last_step = std::numeric_limits<int>::max();
+
+void append_member(std::string& json, std::string_view name, std::string_view value) {
+    if (json.back() != '{') json += ',';
+    json.append(1, '"').append(name).append("\":").append(value);
+}
+
+}  // namespace
+
+std::optional<FlowRun> find_flow_run(Session& session, RunId run) {
+    Rows rows = session.query(sql::flow_run, run);
+    if (!rows.next()) return std::nullopt;
+    FlowRun found;
+    found.id = run;
+    found.workflow = rows.id<QueueId>(0);
+    found.status = to_run_status(rows.text(1));
+    found.priority = rows.number(2);
+    if (!rows.null(3)) found.max_attempts = rows.number(3);
+    found.remaining_steps = rows.number(4);
+    found.worker = rows.id<WorkerId>(5);
+    return found;
+}
+
+void append_outputs(
+    Session& session, const FlowPlan& plan, RunId run, int step, std::string& json
+) {
+    for (const int dep : plan.deps_of(step)) {
+        Rows rows = session.query(sql::flow_step, run, std::string_view(plan.slug(dep)));
+        if (rows.next() && to_step_status(rows.text(0)) == StepStatus::success)
+            append_member(json, plan.slug(dep), rows.text(3));
+    }
+}
+
+FlowEngine::FlowEngine(WriteScope& scope, const FlowRun& run)
+    : scope_(scope),
+      session_(scope.session),
+      now_(scope.now),
+      run_(run),
+      plan_(scope.flows.get(scope.session, run.workflow)),
+      root_at_(scope.now),
+      written_remaining_(run.remaining_steps) {}
+
+void FlowEngine::start(Timestamp at) {
+    root_at_ = std::max(at, now_);
+    for (int step = 0; step < static_cast<int>(plan_.deps.size()); ++step) {
+        if (!is_root(step)) continue;
+        const FlowStepOptions& options = plan_.step(step).options;
+        const bool started = plan_.step(step).type == StepType::single &&
+                             !options.required_input_pattern && !options.forbidden_input_pattern;
+        if (started) {
+            make_task(step, 0, std::nullopt);
+        } else {
+            ready_.push_back(step);
+        }
+    }
+    work();
+}
+
+void FlowEngine::start_steps(const std::vector<int>& cascading, const std::vector<int>& ready) {
+    for (const int step : cascading) skip_dependents(step);
+    for (const int step : ready) {
+        if (is_pending(step)) ready_.push_back(step);
+    }
+    work();
+}
+
+void FlowEngine::succeed_step(int step, std::string_view output) {
+    session_.post(
+        sql::succeed_flow_step, run_.id, std::string_view(plan_.slug(step)), output, now_
+    );
+    --run_.remaining_steps;
+    release_dependents(step);
+    work();
+}
+
+void FlowEngine::reject_output(int step, std::string_view output, const model::RunError& error) {
+    session_.post(sql::keep_step_output, run_.id, std::string_view(plan_.slug(step)), output);
+    fail_step(step, error);
+}
+
+void FlowEngine::exhaust_step(int step, const model::RunError& error) {
+    const WhenExhausted then = plan_.step(step).options.when_exhausted;
+    if (then == WhenExhausted::fail) {
+        fail_step(step, error);
+        return;
+    }
+    cancel_called(scope_, run_.id, {plan_.slug(step), std::nullopt});
+    session_.post(sql::delete_open_messages, run_.id, step, step);
+    session_.post(sql::close_open_tasks, run_.id, step, step, to_string(TaskStatus::skipped), now_);
+    const Json json = model::to_json(error);
+    skip_step(step, "handler_failed", json.text);
+    if (then == WhenExhausted::skip_cascade) {
+        skip_dependents(step);
+    } else {
+        release_dependents(step);
+    }
+    work();
+}
+
+void FlowEngine::work() {
+    while (!ready_.empty() && !is_finished(run_.status)) {
+        const int step = ready_.front();
+        ready_.pop_front();
+        become_ready(step);
+    }
+    if (is_finished(run_.status)) return;
+    if (run_.remaining_steps == 0) {
+        succeed();
+    } else if (run_.remaining_steps != written_remaining_) {
+        session_.post(sql::set_remaining_steps, run_.id, run_.remaining_steps, now_);
+        written_remaining_ = run_.remaining_steps;
+    }
+}
+
+void FlowEngine::become_ready(int step) {
+    const FlowStep& declared = plan_.step(step);
+    const bool conditional =
+        declared.options.required_input_pattern || declared.options.forbidden_input_pattern;
+    if (!conditional && declared.type == StepType::single) {
+        start_single(step);
+        return;
+    }
+    if (!is_pending(step)) return;
+    if (conditional) {
+        std::string why;
+        const Verdict verdict = judge(step, why);
+        if (verdict == Verdict::impossible) {
+            fail_step(step, {"condition_error", why, declared.slug, 0});
+            return;
+        }
+        if (verdict == Verdict::unmet) {
+            not_met(step);
+            return;
+        }
+    }
+    if (declared.type == StepType::map) {
+        start_map(step);
+    } else {
+        start_single(step);
+    }
+}
+
+// A step that the flow got after this run had started is not in it.
+bool FlowEngine::is_pending(int step) {
+    Rows rows = session_.query(sql::flow_step, run_.id, std::string_view(plan_.slug(step)));
+    return rows.next() && to_step_status(rows.text(0)) == StepStatus::pending;
+}
+
+Verdict FlowEngine::judge(int step, std::string& why) {
+    std::string input;
+    if (is_root(step)) {
+        input = run_input();
+    } else {
+        input = "{";
+        append_outputs(session_, plan_, run_.id, step, input);
+        input += '}';
+    }
+    return judge_condition(plan_.step(step), input, why);
+}
+
+void FlowEngine::not_met(int step) {
+    const std::string& slug = plan_.slug(step);
+    switch (plan_.step(step).options.when_unmet) {
+        case WhenUnmet::skip:
+            skip_step(step, "condition_unmet", std::nullopt);
+            release_dependents(step);
+            return;
+        case WhenUnmet::skip_cascade:
+            skip_step(step, "condition_unmet", std::nullopt);
+            skip_dependents(step);
+            return;
+        case WhenUnmet::fail:
+            fail_step(
+                step,
+                {"condition_unmet",
+                 fmt::format("the condition of step '{}' is not met", slug),
+                 slug,
+                 0}
+            );
+            return;
+    }
+}
+
+void FlowEngine::start_single(int step) {
+    const auto started = session_.execute(
+        sql::start_flow_step, run_.id, std::string_view(plan_.slug(step)), 1, now_
+    );
+    if (started > 0) make_task(step, 0, std::nullopt);
+}
+
+void FlowEngine::start_map(int step) {
+    const std::string& slug = plan_.slug(step);
+    std::string array;
+    if (is_root(step)) {
+        array = run_input();
+    } else {
+        const std::string_view dep = plan_.slug(plan_.deps_of(step).front());
+        Rows rows = session_.query(sql::flow_step, run_.id, dep);
+        const bool succeeded = rows.next() && to_step_status(rows.text(0)) == StepStatus::success;
+        array = succeeded ? rows.text(3) : "[]";  // what was skipped has no elements
+    }
+    const auto elements = model::json_elements(array);
+    if (!elements) {
+        const std::string whose =
+            is_root(step)
+                ? "the run's input"
+                : fmt::format("the output of step '{}'", plan_.slug(plan_.deps_of(step).front()));
+        const std::string words =
+            fmt::format("map step '{}' needs an array: {} is none", slug, whose);
+        fail_step(step, {"not_an_array", words, slug, 0});
+        return;
+    }
+    if (elements->empty()) {
+        session_.post(sql::succeed_empty_map, run_.id, std::string_view(slug), now_);
+        --run_.remaining_steps;
+        release_dependents(step);
+        return;
+    }
+    const auto count = static_cast<int>(elements->size());
+    session_.post(sql::start_flow_step, run_.id, std::string_view(slug), count, now_);
+    for (int task = 0; task < count; ++task)
+        make_task(step, task, (*elements)[static_cast<std::size_t>(task)]);
+}
+
+void FlowEngine::make_task(int step, int task, std::optional<std::string_view> input) {
+    const Timestamp at = (is_root(step) ? root_at_ : now_) + plan_.step(step).options.start_delay;
+    std::optional<std::int64_t> lease_ms;
+    std::optional<int> lane;
+    if (plan_.lanes) lane = step;
+    if (const auto timeout = plan_.timeout(step)) lease_ms = (*timeout + model::task_grace).count();
+    const std::int64_t message = session_.insert(
+        sql::insert_task_message,
+        run_.workflow,
+        run_.priority,
+        std::string_view(at > now_ ? "waiting" : "ready"),
+        at,
+        now_,
+        run_.id,
+        step,
+        task,
+        lease_ms,
+        lane
+    );
+    session_.post(sql::insert_task, run_.id, step, task, message, now_, input);
+    scope_.wakeups.add(run_.workflow);
+}
+
+// Whose last dependency this was becomes ready; its counter goes to 0 with what it becomes.
+void FlowEngine::release_dependents(int step) {
+    for (const int dependent : plan_.dependents_of(step)) {
+        if (plan_.deps_of(dependent).size() == 1) {
+            ready_.push_back(dependent);
+            continue;
+        }
+        const std::string_view slug = plan_.slug(dependent);
+        int remaining = 0;
+        {
+            Rows rows = session_.query(sql::flow_step, run_.id, slug);
+            if (!rows.next() || to_step_status(rows.text(0)) != StepStatus::pending) continue;
+            remaining = rows.number(1);
+        }
+        if (remaining > 1) {
+            session_.post(sql::set_remaining_deps, run_.id, slug, remaining - 1);
+        } else {
+            ready_.push_back(dependent);
+        }
+    }
+}
+
+void FlowEngine::skip_step(
+    int step, std::string_view reason, std::optional<std::string_view> error
+) {
+    session_.post(
+        sql::skip_flow_step, run_.id, std::string_view(plan_.slug(step)), reason, error, now_
+    );
+    --run_.remaining_steps;
+}
+
+// What is not PENDING was skipped before, with all that depends on it: so each is seen once.
+void FlowEngine::skip_dependents(int step) {
+    std::vector<int> skipped{step};
+    while (!skipped.empty()) {
+        const int cause = skipped.back();
+        skipped.pop_back();
+        for (const int dependent : plan_.dependents_of(cause)) {
+            const std::string_view slug = plan_.slug(dependent);
+            if (session_.execute(sql::skip_pending_step, run_.id, slug, now_) == 0) continue;
+            --run_.remaining_steps;
+            skipped.push_back(dependent);
+        }
+    }
+}
+
+void FlowEngine::fail_step(int step, const model::RunError& error) {
+    const Json json = model::to_json(error);
+    session_.post(
+        sql::fail_flow_step,
+        run_.id,
+        std::string_view(plan_.slug(step)),
+        std::string_view(json.text),
+        now_
+    );
+    add_event("step_failed", json.text);
+    fail(error, "run_failed");
+}
+
+// The steps without dependents in this run, by their index; those that were skipped are left out.
+void FlowEngine::succeed() {
+    int count = 0;
+    {
+        Rows rows = session_.query(sql::count_steps, run_.id);
+        if (rows.next()) count = rows.number(0);
+    }
+    std::string output = "{";
+    for (int step = 0; step < count; ++step) {
+        const auto& dependents = plan_.dependents_of(step);
+        if (!dependents.empty() && dependents.front() < count) continue;
+        Rows rows = session_.query(sql::flow_step, run_.id, std::string_view(plan_.slug(step)));
+        if (rows.next() && to_step_status(rows.text(0)) == StepStatus::success)
+            append_member(output, plan_.slug(step), rows.text(3));
+    }
+    output += '}';
+    session_.post(sql::succeed_flow_run, run_.id, std::string_view(output), now_);
+    run_.status = RunStatus::success;
+    if (plan_.audit == AuditLevel::all) add_event("run_succeeded", "{}");
+    scope_.wakeups.ended.push_back(run_.id);
+    scope_.ended.push_back(run_.id);
+    RunPublisher(session_, now_, scope_.wakeups).ended(run_.id);
+}
+
+void FlowEngine::fail(const model::RunError& error, std::string_view event) {
+    const Json json = model::to_json(error);
+    // What pawl itself ended it for is an alert.
+    close(RunStatus::error, json.text, event == "run_failed" ? std::string_view() : event);
+    add_event(event, json.text);
+    insert_dead_letter_run(scope_, run_.id, json.text);
+}
+
+void FlowEngine::cancel(const std::string& reason) {
+    const Json json = model::to_json({"cancelled", reason, {}, 0});
+    close(RunStatus::cancelled, json.text, {});
+    run_.worker = {};  // not the worker's act
+    add_event("cancelled", json.text);
+}
+
+void FlowEngine::close(RunStatus status, std::string_view error, std::string_view alert) {
+    session_.post(sql::delete_open_messages, run_.id, 0, last_step);
+    session_.post(
+        sql::close_open_tasks, run_.id, 0, last_step, to_string(TaskStatus::cancelled), now_
+    );
+    session_.post(sql::cancel_open_steps, run_.id, now_);
+    session_.post(
+        sql::break_flow_run, run_.id, to_string(status), error, run_.remaining_steps, now_
+    );
+    run_.status = status;
+    scope_.wakeups.cancelled.push_back(run_.id);
+    scope_.ended.push_back(run_.id);
+    RunPublisher(session_, now_, scope_.wakeups).ended(run_.id, alert);
+}
+
+void FlowEngine::add_event(std::string_view kind, std::string_view data) {
+    if (plan_.audit == AuditLevel::off) return;
+    session_.post(sql::add_event, run_.id, kind, data, run_.worker, 0, now_);
+}
+
+std::string FlowEngine::run_input() {
+    Rows rows = session_.query(sql::run_input, run_.id);
+    return rows.next() ? std::string(rows.text(0)) : std::string("null");
+}
+
+}  // namespace pawl::rowstore

@@ -1,0 +1,88 @@
+#include "rowstore/run/run_lookup.h"
+
+#include <fmt/format.h>
+
+#include "model/enum_names.h"
+#include "rowstore/statements.h"
+
+namespace pawl::rowstore {
+
+std::optional<RunState> find_run_state(Session& session, RunId run) {
+    Rows rows = session.query(sql::run_state, run);
+    if (!rows.next()) return std::nullopt;
+    RunState state;
+    state.id = run;
+    state.status = to_run_status(rows.text(0));
+    state.deleted = rows.flag(1);
+    state.workflow = rows.id<QueueId>(2);
+    state.workflow_name = rows.text(3);
+    state.audit = to_audit_level(rows.text(4));
+    state.priority = rows.number(5);
+    state.delivery = rows.number(6);
+    state.is_flow = rows.flag(7);
+    return state;
+}
+
+RunState require_run(Session& session, RunId run) {
+    auto state = find_run_state(session, run);
+    if (!state)
+        throw Error(ErrorCode::run_not_found, fmt::format("run {} does not exist", run.value()));
+    if (state->deleted) {
+        throw Error(
+            ErrorCode::run_deleted,
+            fmt::format("run {} is deleted: trigger its workflow again instead", run.value())
+        );
+    }
+    return std::move(*state);
+}
+
+RunState require_live_run(Session& session, RunId run) {
+    RunState state = require_run(session, run);
+    if (!is_finished(state.status)) return state;
+    throw Error(
+        ErrorCode::run_finished,
+        fmt::format(
+            "run {} is {}: it has ended and never changes; retry or fork it instead",
+            run.value(),
+            to_string(state.status)
+        )
+    );
+}
+
+void add_event(
+    Session& session,
+    const RunState& run,
+    std::string_view kind,
+    std::string_view data,
+    Timestamp now
+) {
+    if (run.audit == AuditLevel::off) return;
+    session.post(sql::add_event, run.id, kind, data, std::nullopt, run.delivery, now);
+}
+
+void add_triggered(Session& session, RunId run, AuditLevel audit, Timestamp now) {
+    if (audit != AuditLevel::all) return;
+    session.post(
+        sql::add_event,
+        run,
+        std::string_view("triggered"),
+        std::string_view("{}"),
+        std::nullopt,
+        0,
+        now
+    );
+}
+
+AuditLevel to_audit_level(std::string_view name) {
+    return model::stored_value(model::audit_levels, name, "audit level");
+}
+
+RunStatus to_run_status(std::string_view name) {
+    return model::stored_value(model::run_statuses, name, "run status");
+}
+
+StepStatus to_step_status(std::string_view name) {
+    return model::stored_value(model::step_statuses, name, "step status");
+}
+
+}  // namespace pawl::rowstore

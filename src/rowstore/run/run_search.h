@@ -1,0 +1,17 @@
+// Finds and counts the runs that a filter lets through, newest first, through the index that fits
+// it. The rules stand in sql/postgres/functions/run/run_lists.sql.
+#pragma once
+
+#include <pawl/run.h>
+#include <vector>
+
+#include "rowstore/session.h"
+
+namespace pawl::rowstore {
+
+[[nodiscard]] std::vector<RunId> list_runs(
+    Session& session, const RunFilter& filter, const RunPage& page
+);
+[[nodiscard]] RunCounts count_runs(Session& session, const RunFilter& filter, std::int64_t limit);
+
+}  // namespace pawl::rowstore

@@ -1,0 +1,79 @@
+#include "rowstore/commit/settler.h"
+#include "rowstore/store/row_store.h"
+
+namespace pawl::rowstore {
+
+using seam::Attempt;
+using seam::Write;
+using seam::WriteOutcome;
+using seam::WriteStatus;
+
+namespace {
+
+// A lease that stands twice in a batch gets the same outcome twice; but for checkpoints, of which
+// a lease may have many, and for reports about tasks, of which the first counts.
+bool was_done(
+    std::span<const Write> writes, std::size_t index, const std::vector<WriteOutcome>& outcomes
+) {
+    if (writes[index].task || writes[index].kind == seam::WriteKind::checkpoint) return false;
+    for (std::size_t i = 0; i < index; ++i) {
+        if (writes[i].kind == writes[index].kind && writes[i].lease == writes[index].lease)
+            return outcomes[i].status == WriteStatus::done;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::vector<WriteOutcome> RowStore::commit(std::span<const Write> writes, Attempt attempt) {
+    std::vector<WriteOutcome> outcomes(writes.size());
+    bool committed = false;
+    try {
+        commit_range(writes, {0, writes.size()}, attempt, outcomes, committed);
+    } catch (Error& error) {
+        // A part is there: whoever repeats the batch must not take that for another's work.
+        if (committed) error.mark_in_doubt();
+        throw;
+    }
+    return outcomes;
+}
+
+// The good path is one transaction without a savepoint. What the database refuses for its content
+// is undone and tried again in halves, each with a transaction of its own, until the guilty item
+// stands alone: that also holds against triggers that roll the transaction back, and against
+// constraints that are checked at the commit.
+void RowStore::commit_range(
+    std::span<const Write> writes,
+    Range range,
+    Attempt attempt,
+    std::vector<WriteOutcome>& outcomes,
+    bool& committed
+) {
+    if (range.begin == range.end) return;
+    try {
+        change([&](WriteScope& scope) {
+            Settler settler(scope);
+            for (std::size_t i = range.begin; i < range.end; ++i) {
+                outcomes[i] = settler.settle(writes[i], attempt);
+                if (outcomes[i].status == WriteStatus::lease_lost && was_done(writes, i, outcomes))
+                    outcomes[i].status = WriteStatus::done;
+            }
+        });
+        committed = true;
+    } catch (const Error& error) {
+        if (!concerns_one_statement(error)) throw;
+        if (range.end - range.begin == 1) {
+            const Write& write = writes[range.begin];
+            const bool refused_call = write.call && error.code() != ErrorCode::database_error;
+            outcomes[range.begin] =
+                refused_call ? seam::refused_value(write)
+                             : WriteOutcome{WriteStatus::rejected, error.what(), error.code()};
+            return;
+        }
+        const std::size_t middle = range.begin + (range.end - range.begin) / 2;
+        commit_range(writes, {range.begin, middle}, attempt, outcomes, committed);
+        commit_range(writes, {middle, range.end}, attempt, outcomes, committed);
+    }
+}
+
+}  // namespace pawl::rowstore

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <limits>
+
+#include "model/counts.h"
+#include "model/enum_names.h"
+#include "rowstore/statements.h"
+#include "rowstore/store/row_store.h"
+
+namespace pawl::rowstore {
+
+namespace {
+
+Message read_message(Rows& rows, const std::string& queue) {
+    Message message;
+    message.id = rows.id<MessageId>(0);
+    message.queue = queue;
+    message.priority = rows.number(1);
+    message.delivery = rows.number(2);
+    message.strikes = rows.number(3);
+    message.attempts = rows.number(4);
+    message.state = model::stored_value(model::message_states, rows.text(5), "message state");
+    message.enqueued_at = rows.time(6);
+    message.visible_at = rows.time(7);
+    message.worker = rows.id<WorkerId>(8);
+    message.last_error = rows.text(9);
+    message.payload.text = rows.text(10);
+    return message;
+}
+
+ArchivedMessage read_archived(Rows& rows, const std::string& queue) {
+    ArchivedMessage message;
+    message.id = rows.id<MessageId>(0);
+    message.queue = queue;
+    message.priority = rows.number(1);
+    message.delivery = rows.number(2);
+    message.strikes = rows.number(3);
+    message.attempts = rows.number(4);
+    message.dead = rows.flag(5);
+    message.reason = rows.text(6);
+    message.enqueued_at = rows.time(7);
+    message.archived_at = rows.time(8);
+    message.worker = rows.id<WorkerId>(9);
+    message.payload.text = rows.text(10);
+    return message;
+}
+
+// The ids of a page in the order of ids; message_page() of PostgreSQL tells how.
+class MessagePage {
+public:
+    MessagePage(Session& session, QueueId queue, MessageState state, const PageRequest& page)
+        : session_(session), queue_(queue), state_(state), page_(page) {}
+
+    std::vector<MessageId> find(Timestamp now) {
+        const bool ready = state_ == MessageState::ready;
+        const Timestamp from = ready ? Timestamp::min() : now;
+        const Timestamp until = ready ? now : Timestamp::max();
+        if ((ready && !take_ready()) || count_timed(from, until) > model::count_limit) {
+            ids_.clear();
+            take(session_.query(
+                sql::page_any, queue_, to_string(state_), now, page_.after.value(), page_.limit
+            ));
+            return std::move(ids_);
+        }
+        take(session_.query(
+            sql::page_timed,
+            queue_,
+            to_string(state_),
+            from,
+            until,
+            page_.after.value(),
+            page_.limit
+        ));
+        std::ranges::sort(ids_);
+        if (ids_.size() > static_cast<std::size_t>(page_.limit))
+            ids_.resize(static_cast<std::size_t>(page_.limit));
+        return std::move(ids_);
+    }
+
+private:
+    // A page of each priority; false: there are too many priorities.
+    bool take_ready() {
+        std::int64_t below = std::numeric_limits<std::int64_t>::max();
+        for (int i = 0; i < most_priorities; ++i) {
+            {
+                Rows rows = session_.query(sql::next_priority, queue_, below);
+                if (!rows.next()) return true;
+                below = rows.integer(0);
+            }
+            take(session_.query(sql::page_ready, queue_, below, page_.after.value(), page_.limit));
+        }
+        return false;
+    }
+
+    std::int64_t count_timed(Timestamp from, Timestamp until) {
+        Rows rows = session_.query(sql::count_timed, queue_, from, until, model::count_limit + 1);
+        return rows.next() ? rows.integer(0) : 0;
+    }
+
+    void take(Rows&& rows) {
+        while (rows.next()) ids_.push_back(rows.id<MessageId>(0));
+    }
+
+    static constexpr int most_priorities = 100;
+    Session& session_;
+    QueueId queue_;
+    MessageState state_;
+    const PageRequest& page_;
+    std::vector<MessageId> ids_;
+};
+
+std::vector<ArchivedMessage> read_all_archived(Rows&& rows, const std::string& queue) {
+    std::vector<ArchivedMessage> messages;
+    while (rows.next()) messages.push_back(read_archived(rows, queue));
+    return messages;
+}
+
+std::optional<bool> wanted_dead(ArchiveFilter filter) {
+    switch (filter) {
+        case ArchiveFilter::all:
+            return std::nullopt;
+        case ArchiveFilter::done:
+            return false;
+        case ArchiveFilter::dead:
+            return true;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Message> RowStore::find_message(const std::string& queue, MessageId id) {
+    return read([&](Session& session) -> std::optional<Message> {
+        const QueueId queue_id = require_queue(session, queue);
+        Rows rows = session.query(sql::find_message, queue_id, id, current_time(session));
+        if (!rows.next()) return std::nullopt;
+        return read_message(rows, queue);
+    });
+}
+
+std::vector<Message> RowStore::list_messages(
+    const std::string& queue, MessageState state, const PageRequest& page
+) {
+    return read([&](Session& session) {
+        const QueueId id = require_queue(session, queue);
+        const Timestamp now = current_time(session);
+        std::vector<Message> messages;
+        for (const MessageId message : MessagePage(session, id, state, page).find(now)) {
+            Rows rows = session.query(sql::find_message, id, message, now);
+            if (rows.next()) messages.push_back(read_message(rows, queue));
+        }
+        return messages;
+    });
+}
+
+std::vector<Message> RowStore::held_messages(WorkerId worker, const PageRequest& page) {
+    return read([&](Session& session) {
+        std::vector<Message> messages;
+        Rows rows = session.query(
+            sql::list_held, worker, current_time(session), page.after.value(), page.limit
+        );
+        while (rows.next()) messages.push_back(read_message(rows, std::string(rows.text(11))));
+        return messages;
+    });
+}
+
+std::vector<ArchivedMessage> RowStore::list_archive(
+    const std::string& queue, ArchiveFilter filter, const PageRequest& page
+) {
+    return read([&](Session& session) {
+        const QueueId id = require_queue(session, queue);
+        const std::int64_t after = page.after.value();
+        if (filter == ArchiveFilter::dead)
+            return read_all_archived(session.query(sql::list_dead, id, after, page.limit), queue);
+        return read_all_archived(
+            session.query(sql::list_archive, id, wanted_dead(filter), after, page.limit), queue
+        );
+    });
+}
+
+std::int64_t RowStore::replay(const std::string& queue, MessageId id) {
+    QueueId queue_id;
+    const std::int64_t replayed = write([&](Session& session, Timestamp now) {
+        queue_id = require_plain_queue(session, queue);
+        if (id) {
+            const auto count = session.execute(sql::replay_one, queue_id, id, now);
+            session.post(sql::forget_one, queue_id, id);
+            return count;
+        }
+        const auto count = session.execute(sql::replay_dead, queue_id, now);
+        session.post(sql::purge_archive, queue_id, true);
+        return count;
+    });
+    if (replayed > 0) hub_.notify(queue_id);
+    return replayed;
+}
+
+std::int64_t RowStore::purge_archive(const std::string& queue, ArchiveFilter filter) {
+    return write([&](Session& session, Timestamp) {
+        return session.execute(
+            sql::purge_archive, require_queue(session, queue), wanted_dead(filter)
+        );
+    });
+}
+
+}  // namespace pawl::rowstore

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include "model/check.h"
+#include "model/counts.h"
+#include "model/enum_names.h"
+#include "rowstore/statements.h"
+#include "rowstore/store/message_counts.h"
+#include "rowstore/store/row_store.h"
+
+namespace pawl::rowstore {
+
+namespace {
+
+QueueId find_queue_id(Session& session, const std::string& name) {
+    Rows rows = session.query(sql::queue_id, std::string_view(name));
+    return rows.next() ? rows.id<QueueId>(0) : QueueId();
+}
+
+Error not_found_error(const std::string& name) {
+    return {
+        ErrorCode::queue_not_found,
+        fmt::format("queue '{}' does not exist: create it first", name)};
+}
+
+// Id 0 where there is none of that name.
+QueueId find_plain_queue(Session& session, const std::string& name) {
+    Rows rows = session.query(sql::queue_id, std::string_view(name));
+    if (!rows.next()) return {};
+    if (!rows.flag(1)) return rows.id<QueueId>(0);
+    throw Error(
+        ErrorCode::workflow_queue,
+        fmt::format("queue '{}' belongs to a workflow: trigger it instead", name)
+    );
+}
+
+std::vector<QueueInfo> list_queues(Session& session, std::optional<std::string_view> only) {
+    std::vector<QueueInfo> queues;
+    Rows rows = session.query(sql::list_queues, only);
+    while (rows.next()) {
+        QueueInfo& queue = queues.emplace_back();
+        queue.id = rows.id<QueueId>(0);
+        queue.name = rows.text(1);
+        queue.paused = rows.flag(2);
+        queue.keep_archive = rows.flag(3);
+        if (!rows.null(4)) queue.lease = Duration(rows.integer(4));
+        queue.max_strikes = rows.number(5);
+        queue.max_attempts = rows.number(6);
+        queue.dead_letter_queue = rows.text(7);
+        queue.created_at = rows.time(8);
+        queue.kind = model::stored_value(model::queue_kinds, rows.text(9), "queue kind");
+    }
+    return queues;
+}
+
+void refuse_unsettled(Session& session, const std::string& name, QueueId id, Timestamp now) {
+    const QueueStats held = count_messages(session, id, now, model::count_limit);
+    const Count live = held.ready + held.waiting + held.leased;
+    if (live == 0 && held.dead == 0) return;
+    throw Error(
+        ErrorCode::queue_not_empty,
+        fmt::format(
+            "queue '{}' holds {} messages and {} dead letters: settle or purge them, or force it",
+            name,
+            to_string(live),
+            to_string(held.dead)
+        )
+    );
+}
+
+}  // namespace
+
+QueueId require_queue(Session& session, const std::string& name) {
+    const QueueId id = find_queue_id(session, name);
+    if (id) return id;
+    throw not_found_error(name);
+}
+
+QueueId require_plain_queue(Session& session, const std::string& name) {
+    const QueueId id = find_plain_queue(session, name);
+    if (id) return id;
+    throw not_found_error(name);
+}
+
+void RowStore::create_queue(const std::string& name, const QueueOptions& options) {
+    model::check_name("queue", name);
+    model::check_queue_options(name, options);
+    write([&](Session& session, Timestamp now) {
+        (void)find_plain_queue(session, name);  // a workflow's is not changed here
+        QueueId forward_to;
+        if (options.dead_letter_queue && !options.dead_letter_queue->empty())
+            forward_to = require_plain_queue(session, *options.dead_letter_queue);
+        std::optional<std::int64_t> lease_ms;
+        if (options.lease) lease_ms = options.lease->count();
+        session.post(
+            sql::create_queue,
+            std::string_view(name),
+            options.keep_archive,
+            lease_ms,
+            options.max_strikes,
+            options.max_attempts,
+            options.dead_letter_queue.has_value(),
+            forward_to,
+            now
+        );
+    });
+}
+
+void RowStore::delete_queue(const std::string& name, DeleteMode mode) {
+    write([&](Session& session, Timestamp now) {
+        const QueueId id = require_plain_queue(session, name);
+        if (mode == DeleteMode::if_empty) refuse_unsettled(session, name, id, now);
+        session.post(sql::delete_queue_messages, id);
+        session.post(sql::delete_queue_archive, id);
+        session.post(sql::delete_queue, id);
+    });
+}
+
+void RowStore::set_queue_paused(const std::string& name, bool paused) {
+    const QueueId id = write([&](Session& session, Timestamp) {
+        const QueueId found = require_queue(session, name);
+        session.post(sql::set_queue_paused, found, paused);
+        return found;
+    });
+    if (!paused) hub_.notify(id);
+}
+
+std::int64_t RowStore::purge_queue(const std::string& name) {
+    return write([&](Session& session, Timestamp) {
+        return session.execute(sql::delete_queue_messages, require_plain_queue(session, name));
+    });
+}
+
+std::vector<QueueInfo> RowStore::queues() {
+    return read([](Session& session) { return list_queues(session, std::nullopt); });
+}
+
+std::optional<QueueInfo> RowStore::find_queue(const std::string& name) {
+    auto found = read([&](Session& session) { return list_queues(session, name); });
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::vector<QueueId> RowStore::resolve_queues(std::span<const std::string> names) {
+    return read([&](Session& session) {
+        std::vector<QueueId> ids;
+        ids.reserve(names.size());
+        for (const std::string& name : names) ids.push_back(find_queue_id(session, name));
+        return ids;
+    });
+}
+
+std::vector<QueueStats> RowStore::queue_stats(
+    const std::optional<std::string>& only, std::int64_t archived
+) {
+    return read([&](Session& session) {
+        std::optional<std::span<const std::string>> names;
+        if (only) names = std::span(&*only, 1);
+        return read_queue_stats(session, names, current_time(session), archived);
+    });
+}
+
+}  // namespace pawl::rowstore

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "model/check_retention.h"
+#include "model/enum_names.h"
+#include "rowstore/prune/prune_transaction.h"
+#include "rowstore/run/insert_run.h"
+#include "rowstore/statements.h"
+#include "rowstore/store/row_store.h"
+
+namespace pawl::rowstore {
+
+using seam::PruneBatch;
+using seam::PrunedBatch;
+using seam::PruneGrant;
+using seam::PrunePart;
+using seam::PruneTurn;
+
+namespace {
+
+RetentionKind kind_in(const Rows& rows) {
+    return model::stored_value(model::retention_kinds, rows.text(0), "retention kind");
+}
+
+// No id: the store's, or of all. Throws queue_not_found, workflow_not_found, workflow_queue.
+QueueId retention_queue(Session& session, RetentionKind kind, const std::string& name) {
+    if (name == all_names) return {};
+    switch (model::scope_of(kind)) {
+        case model::RetentionScope::workflow:
+            return require_workflow(session, name).id;
+        case model::RetentionScope::queue: {
+            const QueueId id = require_queue(session, name);
+            if (!session.query(sql::workflow_id, std::string_view(name)).next()) return id;
+            throw Error(
+                ErrorCode::workflow_queue,
+                fmt::format(
+                    "queue '{}' belongs to a workflow and has no archive: set success, failed or "
+                    "events",
+                    name
+                )
+            );
+        }
+        case model::RetentionScope::store:
+            break;
+    }
+    return {};
+}
+
+}  // namespace
+
+void RowStore::set_retention(RetentionKind kind, const std::string& name, const Keep& keep) {
+    write([&](Session& session, Timestamp) {
+        const QueueId queue = retention_queue(session, kind, name);
+        session.post(sql::delete_retention, queue, to_string(kind));
+        const bool forever = !keep.age && !keep.count;
+        if (forever && !queue) return;
+        session.post(
+            sql::insert_retention,
+            queue,
+            to_string(kind),
+            // Wins over the policy for all.
+            optional_milliseconds(forever ? model::longest_kept : keep.age),
+            keep.count
+        );
+    });
+}
+
+void RowStore::clear_retention(RetentionKind kind, const std::string& name) {
+    write([&](Session& session, Timestamp) {
+        session.post(sql::delete_retention, retention_queue(session, kind, name), to_string(kind));
+    });
+}
+
+std::vector<RetentionPolicy> RowStore::retention() {
+    return read([](Session& session) {
+        std::vector<RetentionPolicy> policies;
+        Rows rows = session.query(sql::list_retention);
+        while (rows.next()) {
+            RetentionPolicy& policy = policies.emplace_back();
+            policy.kind = kind_in(rows);
+            policy.name = rows.text(1);
+            if (!rows.null(2)) policy.keep.age = Duration(rows.integer(2));
+            if (!rows.null(3)) policy.keep.count = rows.integer(3);
+        }
+        return policies;
+    });
+}
+
+std::vector<PrunePart> RowStore::plan_prune() {
+    struct Counted {
+        PrunePart part;
+        std::optional<std::int64_t> count;
+    };
+    const bool general =
+        read([](Session& session) { return session.query(sql::has_general_retention).next(); });
+    if (general) {
+        write([](Session& session, Timestamp) {
+            session.post(sql::drop_inherited_retention);
+            session.post(sql::inherit_retention);
+        });
+    }
+    const auto listed = read([](Session& session) {
+        std::vector<Counted> all;
+        Rows rows = session.query(sql::prune_plan);
+        while (rows.next()) {
+            Counted& one = all.emplace_back();
+            one.part = {kind_in(rows), rows.id<QueueId>(1), std::string(rows.text(2))};
+            if (!rows.null(3)) one.count = rows.integer(3);
+        }
+        return all;
+    });
+    std::vector<PrunePart> parts;
+    for (const auto& [part, count] : listed) {
+        parts.push_back(part);
+        if (!count) continue;
+        const RetentionKind kind = part.kind;
+        const QueueId queue = part.queue;
+        const std::int64_t kept = *count;
+        // Found by a reader: the way to the newest that goes may be long.
+        const auto bound =
+            read([&](Session& session) { return find_bound(session, kind, queue, kept); });
+        write([&](Session& session, Timestamp) {
+            std::optional<Timestamp> at;
+            std::optional<std::int64_t> id;
+            if (bound) {
+                at = bound->at;
+                id = bound->id;
+            }
+            session.post(sql::set_bound, queue, to_string(kind), at, id);
+        });
+    }
+    return parts;
+}
+
+PrunedBatch RowStore::prune_batch(const PruneBatch& batch) {
+    // Mostly there is nothing, and a look takes no write lock.
+    PruneBatch look = batch;
+    look.dry_run = true;
+    if (!batch.dry_run) look.max_rows = 1;
+    const PrunedBatch seen = read([&](Session& session) {
+        return PruneTransaction(session, current_time(session), look).prune();
+    });
+    if (batch.dry_run || seen.looked == 0) return seen;
+    return write([&](Session& session, Timestamp now) {
+        return PruneTransaction(session, now, batch).prune();
+    });
+}
+
+// As a claim: who is refused has only read.
+PruneGrant RowStore::claim_prune(Duration interval, PruneTurn turn) {
+    const auto wait = [&](Session& session, Timestamp now) {
+        Rows rows = session.query(sql::prune_due);
+        if (turn == PruneTurn::keep || !rows.next() || rows.time(0) <= now) return Duration::zero();
+        return std::min<Duration>(interval, std::chrono::ceil<Duration>(rows.time(0) - now));
+    };
+    const Duration seen =
+        read([&](Session& session) { return wait(session, current_time(session)); });
+    if (seen > Duration::zero()) return {false, seen};
+    return write([&](Session& session, Timestamp now) {
+        const Duration left = wait(session, now);
+        if (left > Duration::zero()) return PruneGrant{false, left};
+        session.post(sql::claim_prune, now + interval);
+        return PruneGrant{true, Duration::zero()};
+    });
+}
+
+}  // namespace pawl::rowstore

@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+
+#include "model/enum_names.h"
+#include "rowstore/run/insert_run.h"
+#include "rowstore/statements.h"
+#include "rowstore/store/row_store.h"
+
+namespace pawl::rowstore {
+
+using seam::DueSchedules;
+using seam::ScheduleFire;
+using seam::StoredSchedule;
+
+namespace {
+
+StoredSchedule read_schedule(const Rows& rows) {
+    StoredSchedule schedule;
+    schedule.id = rows.integer(0);
+    schedule.version = rows.integer(1);
+    ScheduleInfo& info = schedule.info;
+    info.name = rows.text(2);
+    info.workflow = rows.text(3);
+    info.cron = rows.text(4);
+    info.time_zone = rows.text(5);
+    info.params.text = rows.text(6);
+    info.start = rows.optional_time(7);
+    info.end = rows.optional_time(8);
+    info.jitter = Duration(rows.integer(9));
+    info.priority = rows.number(10);
+    info.overlap = model::stored_value(model::overlaps, rows.text(11), "overlap policy");
+    info.catch_up = model::stored_value(model::catch_ups, rows.text(12), "catch-up policy");
+    info.catch_up_limit = rows.number(13);
+    info.paused = rows.flag(14);
+    info.next_fire_at = rows.optional_time(15);
+    info.last_fire_at = rows.optional_time(16);
+    info.last_run = rows.id<RunId>(17);
+    info.waiting_fire_at = rows.optional_time(18);
+    info.created_at = rows.time(19);
+    return schedule;
+}
+
+bool insert(Session& session, const ScheduleInfo& info, QueueId workflow, Timestamp now) {
+    return session.execute(
+               sql::insert_schedule,
+               std::string_view(info.name),
+               workflow,
+               std::string_view(info.cron),
+               std::string_view(info.time_zone),
+               std::string_view(info.params.text),
+               info.start,
+               info.end,
+               info.jitter.count(),
+               info.priority,
+               to_string(info.overlap),
+               to_string(info.catch_up),
+               info.catch_up_limit,
+               info.paused,
+               info.next_fire_at,
+               now
+           ) > 0;
+}
+
+bool update(Session& session, const StoredSchedule& schedule, QueueId workflow) {
+    const ScheduleInfo& info = schedule.info;
+    return session.execute(
+               sql::update_schedule,
+               schedule.id,
+               schedule.version,
+               workflow,
+               std::string_view(info.cron),
+               std::string_view(info.time_zone),
+               std::string_view(info.params.text),
+               info.start,
+               info.end,
+               info.jitter.count(),
+               info.priority,
+               to_string(info.overlap),
+               to_string(info.catch_up),
+               info.catch_up_limit,
+               info.paused,
+               info.next_fire_at,
+               info.waiting_fire_at
+           ) > 0;
+}
+
+bool is_live(Session& session, RunId run) {
+    Rows rows = session.query(sql::run_is_live, run);
+    return rows.next();
+}
+
+// What firing changes of a schedule.
+struct Firing {
+    Overlap overlap = Overlap::allow;
+    std::optional<Timestamp> last_fire_at;
+    RunId last_run;
+    std::optional<Timestamp> waiting_fire_at;
+};
+
+std::optional<Firing> find_firing(Session& session, const ScheduleFire& fire) {
+    Rows rows = session.query(sql::schedule_to_fire, fire.id, fire.version);
+    if (!rows.next()) return std::nullopt;
+    return Firing{
+        model::stored_value(model::overlaps, rows.text(0), "overlap policy"),
+        rows.optional_time(1),
+        rows.id<RunId>(2),
+        rows.optional_time(3)};
+}
+
+// Fire times have keys of their own, apart from those of users. A schedule that is deleted and
+// created again finds the runs of its earlier fire times.
+RunId make_run(WriteScope& scope, const NewRun& due) {
+    NewRun run = due;
+    const std::string key = run.options.idempotency_key.value();
+    run.options.idempotency_key.reset();
+    {
+        const QueueId workflow = require_workflow(scope.session, run.workflow).id;
+        Rows rows = scope.session.query(sql::run_of_fire_key, workflow, std::string_view(key));
+        if (rows.next()) return rows.id<RunId>(0);
+    }
+    const RunId made = insert_runs(scope, std::span(&run, 1), BadInput::fails_the_run).front().run;
+    scope.session.post(sql::set_fire_key, made, std::string_view(key));
+    return made;
+}
+
+// As far as the overlap policy allows. The last run is live from its making on, so that with a
+// policy at most one of several is made.
+void make_runs(WriteScope& scope, Firing& firing, const ScheduleFire& fire) {
+    for (const ScheduleFire::Run& due : fire.runs) {
+        if (firing.overlap == Overlap::allow || !is_live(scope.session, firing.last_run)) {
+            firing.last_run = make_run(scope, due.run);
+            firing.last_fire_at = due.fire_at;
+            if (firing.waiting_fire_at == due.fire_at) firing.waiting_fire_at.reset();
+        } else if (firing.overlap == Overlap::queue_one && !firing.waiting_fire_at) {
+            firing.waiting_fire_at = due.fire_at;
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<StoredSchedule> RowStore::schedules(const std::optional<std::string>& only) {
+    return read([&](Session& session) {
+        std::vector<StoredSchedule> schedules;
+        Rows rows = session.query(sql::list_schedules, only);
+        while (rows.next()) schedules.push_back(read_schedule(rows));
+        return schedules;
+    });
+}
+
+bool RowStore::save_schedule(const StoredSchedule& schedule) {
+    const bool saved = write([&](Session& session, Timestamp now) {
+        const QueueId workflow = require_workflow(session, schedule.info.workflow).id;
+        return schedule.id == 0 ? insert(session, schedule.info, workflow, now)
+                                : update(session, schedule, workflow);
+    });
+    if (saved) hub_.notify(seam::schedules_changed);
+    return saved;
+}
+
+void RowStore::delete_schedule(const std::string& name) {
+    write([&](Session& session, Timestamp) {
+        if (session.execute(sql::delete_schedule, std::string_view(name)) == 0)
+            throw Error(
+                ErrorCode::schedule_not_found, fmt::format("schedule '{}' does not exist", name)
+            );
+    });
+}
+
+DueSchedules RowStore::due_schedules(int limit) {
+    return read([&](Session& session) {
+        DueSchedules found;
+        found.now = current_time(session);
+        {
+            Rows rows = session.query(sql::due_schedules, found.now, limit);
+            while (rows.next()) found.due.push_back(read_schedule(rows));
+        }
+        Rows rows = session.query(sql::next_schedule, found.now);
+        if (rows.next()) {
+            found.next_due = rows.optional_time(0);
+            found.waiting = rows.flag(1);
+        }
+        return found;
+    });
+}
+
+bool RowStore::fire_schedule(const ScheduleFire& fire) {
+    return change([&](WriteScope& scope) {
+        auto firing = find_firing(scope.session, fire);
+        if (!firing) return false;
+        for (const ScheduleFire::Run& due : fire.runs) {
+            if (due.fire_at > scope.now) return false;
+        }
+        make_runs(scope, *firing, fire);
+        scope.session.post(
+            sql::schedule_fired,
+            fire.id,
+            fire.next_fire_at,
+            firing->last_fire_at,
+            firing->last_run,
+            firing->waiting_fire_at
+        );
+        return true;
+    });
+}
+
+}  // namespace pawl::rowstore

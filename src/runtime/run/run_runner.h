@@ -1,0 +1,34 @@
+// Calls a workflow's function for one run and says what shall be written at the end.
+#pragma once
+
+#include <optional>
+
+#include "runtime/run/run_context.h"
+#include "runtime/services/watchdog.h"
+
+namespace pawl::runtime {
+
+class RunRunner {
+public:
+    RunRunner(Committer& committer, seam::Engine& backend, Watchdog& watchdog)
+        : committer_(committer), backend_(backend), watchdog_(watchdog) {}
+
+    // None: the run is not ours any more.
+    [[nodiscard]] std::optional<seam::Write> run(Executing& executing);
+
+private:
+    [[nodiscard]] bool load_steps(Executing& executing);
+    [[nodiscard]] std::optional<seam::Write> call(Executing& executing, RunContext& context);
+    [[nodiscard]] std::optional<seam::Write> ended_early(
+        Executing& executing, RunContext& context, bool swallowed
+    );
+    [[nodiscard]] seam::Write thrown_outside(
+        const Executing& executing, const RunContext& context, const std::exception_ptr& thrown
+    );
+
+    Committer& committer_;
+    seam::Engine& backend_;
+    Watchdog& watchdog_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,69 @@
+#include "runtime/task/task_execution.h"
+
+#include "model/flow.h"
+#include "runtime/lease_table.h"
+#include "runtime/metrics/metered_report.h"
+#include "runtime/task/task_ends.h"
+#include "runtime/work_log.h"
+
+namespace pawl::runtime {
+
+using seam::Write;
+
+namespace {
+// Whoever is given the task after our lease shall find our report: it has to be there before.
+constexpr Duration report_ahead = 300ms;
+}  // namespace
+
+TaskExecution::TaskExecution(Executing& executing, Committer& committer, seam::Engine& backend)
+    : executing_(executing), committer_(committer), backend_(backend) {
+    if (const auto& timeout = executing.task->timeout) over_at_ = Clock::now() + *timeout;
+}
+
+bool TaskExecution::cancelled() const {
+    if (executing_.lost || executing_.cancelled) return true;
+    const std::lock_guard lock(mutex_);
+    return ended_;
+}
+
+TaskExecution::End TaskExecution::finish() {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || executing_.lost || executing_.cancelled) return End::lost;
+    ended_ = true;
+    return over_at_ && (timed_out_ || *over_at_ <= Clock::now()) ? End::late : End::in_time;
+}
+
+bool TaskExecution::report_is_due(Clock::time_point now) const {
+    return *over_at_ + model::task_grace <= now ||
+           executing_.lease_ends_at.load() - report_ahead <= now;
+}
+
+std::optional<std::stop_source> TaskExecution::attend(Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || !over_at_ || now < *over_at_) return std::nullopt;
+    timed_out_ = true;
+    if (report_is_due(now) && !executing_.lost) {
+        report_timeout();
+        ended_ = true;
+    }
+    return executing_.stop;
+}
+
+// What the function still does is fenced off by this report.
+void TaskExecution::report_timeout() {
+    std::vector<Write> writes;
+    writes.push_back(task_timeout_write(executing_, " and did not return"));
+    executing_.reported = true;
+    executing_.log->task_failed(executing_, writes.front());
+    committer_.submit(
+        std::move(writes),
+        [leases = executing_.leases, metered = MeteredReport(executing_)](
+            std::span<const Write> settled, std::span<const seam::WriteOutcome> outcomes
+        ) {
+            leases->forget(settled);
+            metered.settled(settled, outcomes);
+        }
+    );
+}
+
+}  // namespace pawl::runtime

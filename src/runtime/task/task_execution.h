@@ -1,0 +1,53 @@
+// The engine behind pawl::TaskContext: one execution of a task's function, and its time.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <pawl/flow.h>
+
+#include "runtime/committer.h"
+#include "runtime/executing.h"
+#include "runtime/services/watchdog.h"
+
+namespace pawl::runtime {
+
+class TaskExecution final : public Watched {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    TaskExecution(Executing& executing, Committer& committer, seam::Engine& backend);
+
+    // --- for pawl::TaskContext ---
+    [[nodiscard]] const Executing& executing() const { return executing_; }
+    [[nodiscard]] const seam::ClaimedTask& claimed() const { return *executing_.task; }
+    [[nodiscard]] seam::Engine& backend() const { return backend_; }
+    [[nodiscard]] bool cancelled() const;
+
+    // --- for the runner ---
+    // The function has returned, or thrown. What then counts:
+    enum class End {
+        in_time,  // its own result
+        late,     // that it was too late
+        lost,     // nothing: it is not ours any more, or reported already
+    };
+    [[nodiscard]] End finish();
+
+    // --- for the watchdog: asks the function to stop at its timeout; where it does not return,
+    // the timeout is reported without it ---
+    std::optional<std::stop_source> attend(Clock::time_point now) override;
+
+private:
+    [[nodiscard]] bool report_is_due(Clock::time_point now) const;
+    void report_timeout();
+
+    Executing& executing_;
+    Committer& committer_;
+    seam::Engine& backend_;
+    std::optional<Clock::time_point> over_at_;
+
+    mutable std::mutex mutex_;
+    bool ended_ = false;  // reported, or about to be
+    bool timed_out_ = false;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,36 @@
+// Calls the function of a flow's step for one task and says what shall be written at the end.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/run_error.h"
+#include "runtime/task/task_execution.h"
+
+namespace pawl::runtime {
+
+class TaskRunner {
+public:
+    TaskRunner(
+        const std::string& worker, Committer& committer, seam::Engine& backend, Watchdog& watchdog
+    )
+        : worker_(worker), committer_(committer), backend_(backend), watchdog_(watchdog) {}
+
+    // None: the task is not ours any more.
+    [[nodiscard]] std::optional<seam::Write> run(Executing& executing);
+
+private:
+    [[nodiscard]] std::optional<seam::Write> call(
+        Executing& executing, const TaskHandler& function
+    );
+    [[nodiscard]] seam::Write delegate(const Executing& executing, const std::string& workflow);
+    [[nodiscard]] seam::Write failed(const Executing& executing, const model::Thrown& why);
+    [[nodiscard]] seam::Write logged(const Executing& executing, seam::Write write);
+
+    const std::string& worker_;
+    Committer& committer_;
+    seam::Engine& backend_;
+    Watchdog& watchdog_;
+};
+
+}  // namespace pawl::runtime

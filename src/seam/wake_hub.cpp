@@ -1,0 +1,63 @@
+#include "seam/wake_hub.h"
+
+#include <algorithm>
+
+namespace pawl::seam {
+
+WakeHub::Ticket WakeHub::ticket() {
+    const std::lock_guard lock(mutex_);
+    return last_;
+}
+
+std::size_t WakeHub::waiters() {
+    const std::lock_guard lock(mutex_);
+    return waiters_.size();
+}
+
+void WakeHub::notify(QueueId queue) {
+    const std::lock_guard lock(mutex_);
+    by_queue_[queue] = ++last_;
+    wake_concerned();
+}
+
+void WakeHub::notify_all() {
+    const std::lock_guard lock(mutex_);
+    all_ = ++last_;
+    wake_concerned();
+}
+
+// The mutex is held.
+void WakeHub::wake_concerned() {
+    for (Waiter& waiter : waiters_) {
+        if (woken(waiter.ticket, waiter.queues)) waiter.woken.notify_one();
+    }
+}
+
+bool WakeHub::woken(Ticket ticket, std::span<const QueueId> queues) const {
+    if (all_ > ticket) return true;
+    if (last_ <= ticket) return false;
+    if (queues.empty()) return true;
+    return std::ranges::any_of(queues, [&](QueueId queue) {
+        const auto found = by_queue_.find(queue);
+        return found != by_queue_.end() && found->second > ticket;
+    });
+}
+
+bool WakeHub::wait(
+    Ticket ticket,
+    std::span<const QueueId> queues,
+    std::chrono::steady_clock::time_point deadline,
+    const std::stop_token& stop
+) {
+    std::unique_lock lock(mutex_);
+    if (woken(ticket, queues)) return true;
+    const auto self = waiters_.emplace(waiters_.end());
+    self->ticket = ticket;
+    self->queues = queues;
+    const bool result =
+        self->woken.wait_until(lock, stop, deadline, [&] { return woken(ticket, queues); });
+    waiters_.erase(self);
+    return result;
+}
+
+}  // namespace pawl::seam
