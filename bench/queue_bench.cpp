@@ -96,9 +96,7 @@ double claim_rate(Site& site, const std::vector<std::string>& queues, int messag
         const auto claim = stream.next(50, pawl::seam::Scan::streaming);
         std::vector<pawl::seam::Write> writes;
         for (const auto& message : claim.messages)
-            writes.push_back(
-                pawl::seam::settle_write(pawl::seam::WriteKind::remove, message.lease())
-            );
+            writes.push_back({message.lease(), pawl::seam::Remove{}});
         for (const auto& outcome : backend.commit(writes, pawl::seam::Attempt::first))
             done += outcome.status == pawl::seam::WriteStatus::done ? 1 : 0;
     }

@@ -107,13 +107,11 @@ void take_batch(const std::function<int(int wanted)>& take) {
 std::vector<pawl::seam::Write> checkpoints(const std::vector<pawl::Message>& runs, int step) {
     std::vector<pawl::seam::Write> writes;
     for (const auto& run : runs) {
-        auto& write = writes.emplace_back();
-        write.kind = pawl::seam::WriteKind::checkpoint;
-        write.lease = run.lease();
-        write.step.emplace();
-        write.step->id = step_names.at(static_cast<std::size_t>(step));
-        write.step->position = step;
-        write.step->output = std::string(small_json);
+        pawl::seam::StepWrite record;
+        record.id = step_names.at(static_cast<std::size_t>(step));
+        record.position = step;
+        record.output = std::string(small_json);
+        writes.push_back({run.lease(), pawl::seam::Checkpoint{std::move(record)}});
     }
     return writes;
 }
@@ -180,9 +178,7 @@ void make_crashed_runs(const WorkflowSite& site, int runs) {
         if (claim.messages.empty()) throw std::runtime_error("there are no runs to prepare");
         for (int step = 0; step < 2; ++step) commit(checkpoints(claim.messages, step));
         for (const auto& message : claim.messages) {
-            leases.push_back(
-                pawl::seam::settle_write(pawl::seam::WriteKind::extend, message.lease(), 10ms)
-            );
+            leases.push_back({message.lease(), pawl::seam::Extend{10ms}});
         }
     }
     commit(leases);

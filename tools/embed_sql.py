@@ -1,69 +1,40 @@
 #!/usr/bin/env python3
-"""Turns sql/<dialect>/ into C++ constants. Usage: embed_sql.py SQL_DIR OUT_DIR
+"""Turns sql/<dialect>/ into C++ constants. Usage: embed_sql.py SQL_DIR SRC_DIR OUT_DIR
 
-  *.sql             named statements: '-- name: claim(queue_ids, qty)', parameters written @queue_ids
+  rows.txt          columns of rows: 'step: step_id, status', read in C++ as store::row::Step::status
+  *.sql             named statements: '-- name: claim(queue_ids, qty)', parameters written @queue_ids; '-> step' behind
+                    it names the row that it returns; '-- shared:' instead of '-- name:' declares that the other
+                    dialect has it too, with the same parameters and row. Calls of functions are generated from their
+                    signatures: '-- call: claim', '-- call: remove = delete', or with parameters in another order:
+                    '-- call: fail(message_ids, deliveries, repeated, ...)'; '-- shared call:'; inside of a
+                    statement {call:claim}
   migrations/*.sql  NNNN_name.sql, applied once, in order; the same numbers and names in both dialects
-  functions/**.sql  applied by every install(), in the order of functions/install_order.txt
+  functions/**.sql  applied by every install(), in the order of functions/install_order.txt, with the settings of
+                    functions/planner_settings.txt
   compat/*.sql      optional: names of other products over the functions
+
+In all of them but migrations {rule:name} is a number of SRC_DIR/model/rules.h, {event:name} a kind of
+SRC_DIR/model/event_kinds.h and {text:name} a message of SRC_DIR/model/texts.h.
 """
 import pathlib
 import re
 import sys
 
+from embed_sql import fail
+from embed_sql.functions import texts
+from embed_sql.rows import read_rows, row_lines
+from embed_sql.source import Source
+from embed_sql.statements import check_rows_used, check_shared, read_statements, statement_lines
+
 PLACEHOLDER = {"postgres": "${}", "sqlite": "?{}"}
-HEADER = re.compile(r"^-- name: (\w+)\(([\w, ]*)\)$")
-PARAMETER = re.compile(r"(?<![@\w])@([a-z_]\w*)")
 MIGRATION = re.compile(r"^(\d{4})_(\w+)\.sql$")
-
-
-def fail(where, what):
-    sys.exit(f"{where}: {what}")
-
-
-def blocks(path):
-    """Yields (line number, name, parameters, lines) for every named statement."""
-    current = None
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        if match := HEADER.match(line):
-            if current:
-                yield current
-            parameters = [p.strip() for p in match[2].split(",") if p.strip()]
-            current = (number, match[1], parameters, [])
-        elif line.startswith("-- name:"):
-            fail(f"{path}:{number}", "not a statement header: -- name: statement(parameter, ...)")
-        elif current and not line.startswith("--"):
-            current[3].append(line)
-    if current:
-        yield current
-
-
-def positional(where, parameters, text, style):
-    def number(match):
-        if match[1] not in parameters:
-            fail(where, f"@{match[1]} is not in the signature")
-        return style.format(parameters.index(match[1]) + 1)
-
-    used = {match[1] for match in PARAMETER.finditer(text)}
-    if unused := set(parameters) - used:
-        fail(where, f"never uses {sorted(unused)}")
-    return PARAMETER.sub(number, text)
+STATEMENT_INCLUDES = ['#include "generated/sql_rows.h"', '#include "store/statement.h"', "", "#include <array>", ""]
 
 
 def raw(text):
     if ')sql"' in text:
         fail("embed_sql", "a statement contains the raw string's end")
     return f'R"sql({text})sql"'
-
-
-def statements(folder, style):
-    found = {}
-    for path in sorted(folder.glob("*.sql")):
-        for number, name, parameters, lines in blocks(path):
-            where = f"{path}:{number}"
-            if name in found:
-                fail(where, f"{name} is already defined")
-            found[name] = (len(parameters), positional(where, parameters, "\n".join(lines).strip(), style))
-    return found
 
 
 def migrations(folder):
@@ -76,52 +47,48 @@ def migrations(folder):
     return found
 
 
-def functions(folder):
-    """The files of functions/, in the order of install_order.txt, which must name each of them once."""
-    order = folder / "functions" / "install_order.txt"
-    if not order.exists():
-        return []
-    named = [line for line in order.read_text().splitlines() if line and not line.startswith("#")]
-    there = {str(path.relative_to(order.parent)) for path in order.parent.rglob("*.sql")}
-    if repeated := {name for name in named if named.count(name) > 1}:
-        fail(order, f"named twice: {sorted(repeated)}")
-    if different := set(named) ^ there:
-        fail(order, f"named but missing, or there but not named: {sorted(different)}")
-    return [order.parent / name for name in named]
+def schema_lines(dialect, folder, source, steps):
+    """Migrations, functions and compatibility names as constants."""
+    yield from ['#include "store/statement.h"', "", "#include <array>", "", f"namespace pawl::{dialect}::sql {{", ""]
+    yield "inline constexpr std::array migrations{"
+    yield from (f'store::Migration{{{number}, "{name}", {raw(text)}}},' for number, name, text in steps)
+    yield "};"
+    if scripts := texts(folder / "functions"):
+        yield "inline constexpr std::array<std::string_view, %d> functions{" % len(scripts)
+        yield from (raw(source.substitute(path, text)) + "," for path, text in scripts)
+        yield "};"
+    for path in sorted((folder / "compat").glob("*.sql")):
+        text = raw(source.substitute(path, path.read_text()))
+        yield f"inline constexpr std::string_view compat_{path.stem} = {text};"
+    yield from ["", "}"]
 
 
 def write(path, lines):
-    text = "\n".join(["// Generated by tools/embed_sql.py. Do not edit.", "#pragma once", ""] + lines) + "\n"
+    text = "\n".join(["// Generated by tools/embed_sql.py. Do not edit.", "#pragma once", "", *lines]) + "\n"
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 
 
-def main(sql_dir, out_dir):
+def main(sql_dir, src_dir, out_dir):
     out_dir.mkdir(parents=True, exist_ok=True)
+    source = Source(src_dir)
+    rows = read_rows(sql_dir / "rows.txt")
+    write(out_dir / "sql_rows.h", row_lines(rows))
+    dialects = {dialect: read_statements(sql_dir / dialect, source, rows) for dialect in PLACEHOLDER}
+    check_shared(dialects)
+    check_rows_used(sql_dir / "rows.txt", rows, dialects)
     labels = {}
     for dialect, style in PLACEHOLDER.items():
-        folder = sql_dir / dialect
-        lines = ['#include "store/statement.h"', "", f"namespace pawl::{dialect}::sql {{", ""]
-        for name, (count, text) in statements(folder, style).items():
-            lines.append(f'inline constexpr store::Statement {name}{{"{name}", {raw(text)}, {count}}};')
-        write(out_dir / f"{dialect}_sql.h", lines + ["", "}"])
-
-        steps = migrations(folder)
+        lines = statement_lines(dialects[dialect], style, raw)
+        write(out_dir / f"{dialect}_sql.h",
+              [*STATEMENT_INCLUDES, f"namespace pawl::{dialect}::sql {{", "", *lines, "", "}"])
+        steps = migrations(sql_dir / dialect)
         labels[dialect] = [(number, name) for number, name, _ in steps]
-        lines = ['#include "store/statement.h"', "", "#include <array>", "", f"namespace pawl::{dialect}::sql {{", ""]
-        lines.append("inline constexpr std::array migrations{")
-        lines += [f'store::Migration{{{n}, "{name}", {raw(text)}}},' for n, name, text in steps]
-        lines.append("};")
-        if files := functions(folder):
-            lines.append("inline constexpr std::array<std::string_view, %d> functions{" % len(files))
-            lines += [raw(path.read_text()) + "," for path in files]
-            lines.append("};")
-        for path in sorted((folder / "compat").glob("*.sql")):
-            lines.append(f"inline constexpr std::string_view compat_{path.stem} = {raw(path.read_text())};")
-        write(out_dir / f"{dialect}_migrations.h", lines + ["", "}"])
+        write(out_dir / f"{dialect}_migrations.h", schema_lines(dialect, sql_dir / dialect, source, steps))
     if len({tuple(found) for found in labels.values()}) > 1:
         fail(sql_dir, f"the dialects' migrations differ: {labels}")
+    source.check_all_used()
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
+    main(*map(pathlib.Path, sys.argv[1:4]))

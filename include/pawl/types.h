@@ -75,6 +75,7 @@ struct JsonCodec;
 template <>
 struct JsonCodec<Json> {
     static const Json& encode(const Json& json) { return json; }
+    static Json encode(Json&& json) { return std::move(json); }
     static Json decode(Json json) { return json; }
 };
 

@@ -21,14 +21,14 @@ namespace pawl {
 namespace runtime {
 class MetricsEndpoint;
 class WorkerRuntime;
-struct Executing;
+class MessageCall;
 struct WorkerMeters;
 }  // namespace runtime
 
 /// What a handler gets for the messages in its hands. Leases are extended while it runs.
 class HandlerContext {
 public:
-    explicit HandlerContext(runtime::Executing& executing) : executing_(executing) {}
+    explicit HandlerContext(runtime::MessageCall& call) : call_(call) {}
     [[nodiscard]] std::span<const Message> messages() const;
     /// The first message: the only one, in a single handler.
     [[nodiscard]] const Message& message() const { return messages().front(); }
@@ -42,7 +42,7 @@ public:
     void fail(const Message& message, const std::string& error);
 
 private:
-    runtime::Executing& executing_;
+    runtime::MessageCall& call_;
 };
 
 using Handler = std::function<void(HandlerContext&)>;

@@ -170,26 +170,30 @@ public:
     [[nodiscard]] WaitingTrigger wait(Duration timeout) const { return {run_, timeout}; }
 };
 
+/// Many runs, of one or several workflows, in one commit: all or nothing; an error names the index
+/// of the bad one. Handles are in the order given.
+std::vector<Run> execute_many(std::span<const NewRun> runs, const Store& store);
+std::vector<Run> execute_many_in(
+    Transaction transaction, std::span<const NewRun> runs, const Store& store
+);
+
 template <class R>
 class TriggerOf : public TriggerSettings<TriggerOf<R>> {
 public:
     explicit TriggerOf(NewRun run) : TriggerSettings<TriggerOf<R>>(std::move(run)) {}
     RunOf<R> execute(const Store& store) const {
-        return RunOf<R>(Trigger(this->run_).execute(store));
+        return RunOf<R>(execute_many(one(), store).front());
     }
     RunOf<R> execute_in(Transaction transaction, const Store& store) const {
-        return RunOf<R>(Trigger(this->run_).execute_in(transaction, store));
+        return RunOf<R>(execute_many_in(transaction, one(), store).front());
     }
     operator Trigger() const { return Trigger(this->run_); }  // NOLINT: for execute_many
+
+private:
+    [[nodiscard]] std::span<const NewRun> one() const { return {&this->run_, 1}; }
 };
 
-/// Many runs, of one or several workflows, in one commit: all or nothing; an error names the index
-/// of the bad one. Handles are in the order given.
-std::vector<Run> execute_many(std::span<const NewRun> runs, const Store& store);
 std::vector<Run> execute_many(std::span<const Trigger> triggers, const Store& store);
-std::vector<Run> execute_many_in(
-    Transaction transaction, std::span<const NewRun> runs, const Store& store
-);
 
 /// A workflow by name. Making one does no I/O.
 class WorkflowRef {

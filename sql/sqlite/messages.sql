@@ -1,11 +1,12 @@
 -- Look-ups, and the archive's own operations.
 
--- name: find_message(queue_id, message_id, now)
-select message_id, priority, delivery, strikes, attempts,
-       case when visible_at <= @now then 'ready' else state end,
-       enqueued_at, visible_at, worker_id, last_error, payload
-from pawl_messages
-where message_id = @message_id and queue_id = @queue_id;
+-- name: find_message(queue_id, message_id, now) -> message
+select m.message_id, q.name as queue, m.priority, m.delivery, m.strikes, m.attempts,
+       case when m.visible_at <= @now then 'ready' else m.state end as state,
+       m.enqueued_at, m.visible_at, m.worker_id, m.last_error, m.payload
+from pawl_messages m
+join pawl_queues q on q.queue_id = m.queue_id
+where m.message_id = @message_id and m.queue_id = @queue_id;
 
 -- The pages are merged from one of each priority and from those with a time: see message_page() of PostgreSQL.
 -- name: next_priority(queue_id, below)
@@ -31,31 +32,33 @@ where queue_id = @queue_id and message_id > @after_message
 order by message_id limit @max_rows;
 
 -- What a worker holds, of all queues; nothing that is ready is read.
--- name: list_held(worker_id, now, after_message, max_rows)
-select m.message_id, m.priority, m.delivery, m.strikes, m.attempts, m.state, m.enqueued_at, m.visible_at,
-       m.worker_id, m.last_error, m.payload, q.name
+-- name: list_held(worker_id, now, after_message, max_rows) -> message
+select m.message_id, q.name as queue, m.priority, m.delivery, m.strikes, m.attempts, m.state, m.enqueued_at,
+       m.visible_at, m.worker_id, m.last_error, m.payload
 from pawl_queues q
 cross join pawl_messages m indexed by pawl_messages_due on m.queue_id = q.queue_id
 where m.state <> 'ready' and m.visible_at > @now and m.state = 'leased' and m.worker_id = @worker_id
   and m.message_id > @after_message
 order by m.message_id limit @max_rows;
 
--- name: list_archive(queue_id, wanted_dead, after_message, max_rows)
-select message_id, priority, delivery, strikes, attempts, dead, reason, enqueued_at, archived_at,
-       worker_id, payload
-from pawl_archive
-where queue_id = @queue_id and message_id > @after_message
-  and (@wanted_dead is null or dead = @wanted_dead)
-order by message_id
+-- name: list_archive(queue_id, wanted_dead, after_message, max_rows) -> archived
+select a.message_id, (select q.name from pawl_queues q where q.queue_id = a.queue_id) as queue,
+       a.priority, a.delivery, a.strikes, a.attempts, a.dead, a.reason,
+       a.enqueued_at, a.archived_at, a.worker_id, a.payload
+from pawl_archive a
+where a.queue_id = @queue_id and a.message_id > @after_message
+  and (@wanted_dead is null or a.dead = @wanted_dead)
+order by a.message_id
 limit @max_rows;
 
 -- Only the dead: through the index that holds nothing else.
--- name: list_dead(queue_id, after_message, max_rows)
-select message_id, priority, delivery, strikes, attempts, dead, reason, enqueued_at, archived_at,
-       worker_id, payload
-from pawl_archive
-where queue_id = @queue_id and message_id > @after_message and dead = 1
-order by message_id
+-- name: list_dead(queue_id, after_message, max_rows) -> archived
+select a.message_id, (select q.name from pawl_queues q where q.queue_id = a.queue_id) as queue,
+       a.priority, a.delivery, a.strikes, a.attempts, a.dead, a.reason,
+       a.enqueued_at, a.archived_at, a.worker_id, a.payload
+from pawl_archive a
+where a.queue_id = @queue_id and a.message_id > @after_message and a.dead = 1
+order by a.message_id
 limit @max_rows;
 
 -- Bounded counts: one row more than the limit tells that there are more.

@@ -58,7 +58,7 @@ update pawl_outbox
 set leased = 1, delivery = delivery + 1, attempts = attempts + 1, visible_at = @visible_at
 where outbox_id = @outbox_id;
 
--- name: leased_outbox(outbox_id)
+-- name: leased_outbox(outbox_id) -> leased_event
 select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
        last_error, created_at, visible_at, published_at, delivery
 from pawl_outbox where outbox_id = @outbox_id;
@@ -106,7 +106,7 @@ update pawl_outbox indexed by pawl_outbox_status
 set status = 'PENDING', attempts = 0, last_error = null, visible_at = @now
 where status = 'PARKED';
 
--- name: list_outbox(after_event, max_rows)
+-- name: list_outbox(after_event, max_rows) -> outbox_event
 select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
        last_error, created_at, visible_at, published_at
 from pawl_outbox
@@ -114,21 +114,21 @@ where outbox_id > @after_event
 order by outbox_id limit @max_rows;
 
 -- The pages of one status: each reads one index in its order.
--- name: list_outbox_by_status(status, after_event, max_rows)
+-- name: list_outbox_by_status(status, after_event, max_rows) -> outbox_event
 select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
        last_error, created_at, visible_at, published_at
 from pawl_outbox indexed by pawl_outbox_status
 where status = @status and outbox_id > @after_event
 order by outbox_id limit @max_rows;
 
--- name: list_outbox_by_type(status, type, after_event, max_rows)
+-- name: list_outbox_by_type(status, type, after_event, max_rows) -> outbox_event
 select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
        last_error, created_at, visible_at, published_at
 from pawl_outbox indexed by pawl_outbox_type
 where status = @status and type = @type and outbox_id > @after_event
 order by outbox_id limit @max_rows;
 
--- name: list_outbox_by_aggregate(status, type, aggregate, after_event, max_rows)
+-- name: list_outbox_by_aggregate(status, type, aggregate, after_event, max_rows) -> outbox_event
 select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
        last_error, created_at, visible_at, published_at
 from pawl_outbox indexed by pawl_outbox_aggregate
@@ -136,7 +136,7 @@ where status = @status and aggregate = @aggregate and outbox_id > @after_event
   and (@type is null or type = @type)
 order by outbox_id limit @max_rows;
 
--- name: list_run_outbox(run_id, status, type, aggregate, after_event, max_rows)
+-- name: list_run_outbox(run_id, status, type, aggregate, after_event, max_rows) -> outbox_event
 select outbox_id, event_id, type, payload, aggregate, subject, traceparent, run_id, status, attempts,
        last_error, created_at, visible_at, published_at
 from pawl_outbox indexed by pawl_outbox_run
@@ -151,4 +151,4 @@ order by outbox_id limit @max_rows;
 select min(d.created_at)
 from (select o.created_at from pawl_outbox o indexed by pawl_outbox_due
       where o.status = 'PENDING' and o.visible_at <= @now
-      order by o.visible_at limit 100) d;
+      order by o.visible_at limit {rule:oldest_events}) d;

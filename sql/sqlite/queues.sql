@@ -11,8 +11,8 @@ from pawl_queues q where q.name = @name;
 insert into pawl_queues
     (name, keep_archive, lease_ms, max_strikes, max_attempts, dead_letter_queue_id, created_at)
 values (
-    @name, coalesce(@keep_archive, 1), @lease_ms, coalesce(@max_strikes, 5),
-    coalesce(@max_attempts, 25), @dead_letter_queue_id, @created_at
+    @name, coalesce(@keep_archive, 1), @lease_ms, coalesce(@max_strikes, {rule:default_queue_strikes}),
+    coalesce(@max_attempts, {rule:default_queue_attempts}), @dead_letter_queue_id, @created_at
 )
 on conflict (name) do update set
     keep_archive = coalesce(@keep_archive, keep_archive),
@@ -39,14 +39,14 @@ delete from pawl_queues where queue_id = @queue_id;
 -- name: set_queue_paused(queue_id, paused)
 update pawl_queues set paused = @paused where queue_id = @queue_id;
 
--- name: list_queues(only_name)
-select q.queue_id, q.name, q.paused, q.keep_archive, q.lease_ms, q.max_strikes, q.max_attempts,
-       coalesce(d.name, ''), q.created_at,
-       case when w.workflow_id is null then 'plain' when w.is_flow then 'flow' else 'workflow' end
+-- shared: list_queues(only_queue) -> queue
+select q.queue_id, q.name as queue, q.paused, q.keep_archive, q.lease_ms, q.max_strikes, q.max_attempts,
+       coalesce(d.name, '') as dead_letter_queue, q.created_at,
+       case when w.workflow_id is null then 'plain' when w.is_flow then 'flow' else 'workflow' end as kind
 from pawl_queues q
 left join pawl_queues d on d.queue_id = q.dead_letter_queue_id
 left join pawl_workflows w on w.workflow_id = q.queue_id
-where @only_name is null or q.name = @only_name
+where @only_queue is null or q.name = @only_queue
 order by q.name;
 
 -- By name; null: all.

@@ -44,7 +44,7 @@ select 1 from pawl_messages where message_id = @message_id;
 insert into pawl_messages
     (message_id, queue_id, priority, delivery, state, visible_at, enqueued_at, payload)
 select r.run_id, r.workflow_id, r.priority,
-       1000000 + max(
+       {rule:raised_deliveries} + max(
            r.delivery,
            coalesce((select max(s.delivery) from pawl_steps s where s.run_id = r.run_id), 0),
            coalesce((select max(e.delivery) from pawl_events e where e.run_id = r.run_id), 0)
@@ -56,7 +56,7 @@ from pawl_runs r where r.run_id = @run_id;
 insert into pawl_messages
     (message_id, queue_id, priority, delivery, state, visible_at, enqueued_at, payload, run_id,
      step_index, task_index, lease_ms, lane)
-select t.message_id, r.workflow_id, r.priority, 1000000 + t.delivery, 'ready', @now, t.queued_at,
+select t.message_id, r.workflow_id, r.priority, {rule:raised_deliveries} + t.delivery, 'ready', @now, t.queued_at,
        'null', t.run_id, t.step_index, t.task_index, @lease_ms, case when w.lanes then t.step_index end
 from pawl_tasks t
 cross join pawl_runs r on r.run_id = t.run_id

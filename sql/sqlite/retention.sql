@@ -10,7 +10,7 @@ values (@queue_id, @kind, @keep_ms, @keep_count);
 
 -- name: list_retention()
 select r.kind, coalesce(q.name, case when r.kind in ('outbox', 'deleted', 'workers') then '' else '*' end) as name,
-       nullif(r.keep_ms, 36525 * 86400000), r.keep_count
+       nullif(r.keep_ms, {rule:longest_kept_ms}), r.keep_count
 from pawl_retention r
 left join pawl_queues q on q.queue_id = r.queue_id
 where r.inherited = 0

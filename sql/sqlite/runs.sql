@@ -1,9 +1,12 @@
 -- Look-ups of runs, and what people do to them.
 
--- name: find_run(run_id)
-select r.run_id, q.name, r.status, r.priority, r.max_attempts, coalesce(m.delivery, r.delivery),
-       m.strikes, m.attempts, coalesce(m.worker_id, r.worker_id), r.parent_run_id, r.origin_run_id,
-       r.forked_at, coalesce(r.idempotency_key, r.fire_key), r.input, r.output, r.error, m.last_error, m.visible_at,
+-- name: find_run(run_id) -> run
+select r.run_id, q.name as workflow, r.status, r.priority, r.max_attempts,
+       coalesce(m.delivery, r.delivery) as delivery, m.strikes, m.attempts,
+       coalesce(m.worker_id, r.worker_id) as worker_id, r.parent_run_id, r.origin_run_id, r.forked_at,
+       coalesce(r.idempotency_key, r.fire_key) as idempotency_key,
+       (select json_group_array(t.tag)
+        from (select tag from pawl_run_tags where run_id = @run_id order by tag) t) as tags, r.input, r.output, r.error, m.last_error, m.visible_at,
        r.created_at, r.updated_at, r.started_at, r.paused_at, r.completed_at, r.deleted_at,
        r.deleted_reason, r.remaining_steps
 from pawl_runs r
@@ -11,11 +14,8 @@ join pawl_queues q on q.queue_id = r.workflow_id
 left join pawl_messages m on m.message_id = r.run_id
 where r.run_id = @run_id;
 
--- name: find_end(run_id)
-select status, deleted_at is not null, output from pawl_runs where run_id = @run_id;
-
--- name: run_tags(run_id)
-select tag from pawl_run_tags where run_id = @run_id order by tag;
+-- shared: find_end(run_id) -> run_end
+select status, deleted_at is not null as deleted, output from pawl_runs where run_id = @run_id;
 
 -- The lists: newest first, each through the index that its name says, from a position on.
 -- name: list_runs(include_deleted, before_run, max_rows)
@@ -92,14 +92,14 @@ order by run_id desc limit 1 offset @behind;
 -- name: has_tag(tag, run_id)
 select 1 from pawl_run_tags where tag = @tag and run_id = @run_id;
 
--- name: list_steps(run_id)
+-- shared: list_steps(run_id) -> step
 select step_id, position, status, attempt, delivery, worker_id, input, output, error, pause_message,
        pause_condition, wake_at, started_at, completed_at, remaining_deps, initial_tasks,
        remaining_tasks, skip_reason
 from pawl_steps where run_id = @run_id
 order by position, step_id;
 
--- name: list_events(run_id)
+-- shared: list_events(run_id) -> event
 select event_id, run_id, kind, data, worker_id, delivery, at from pawl_events
 where run_id = @run_id
 order by event_id;

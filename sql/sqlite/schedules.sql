@@ -1,7 +1,8 @@
 -- Schedules. Who fires or changes one names the version it has read.
 
--- name: list_schedules(only_schedule)
-select s.schedule_id, s.version, s.name, q.name, s.cron, s.time_zone, s.input, s.starts_at, s.ends_at,
+-- shared: list_schedules(only_schedule) -> schedule
+select s.schedule_id, s.version, s.name as schedule, q.name as workflow, s.cron, s.time_zone,
+       s.input as params, s.starts_at, s.ends_at,
        s.jitter_ms, s.priority, s.overlap, s.catch_up, s.catch_up_limit, s.paused, s.next_fire_at,
        s.last_fire_at, s.last_run_id, s.waiting_fire_at, s.created_at
 from pawl_schedules s
@@ -30,8 +31,9 @@ where schedule_id = @schedule_id and version = @version;
 delete from pawl_schedules where name = @name;
 
 -- A fire time has come, or what waited for the end of a run may go.
--- name: due_schedules(now, max_rows)
-select s.schedule_id, s.version, s.name, q.name, s.cron, s.time_zone, s.input, s.starts_at, s.ends_at,
+-- name: due_schedules(now, max_rows) -> schedule
+select s.schedule_id, s.version, s.name as schedule, q.name as workflow, s.cron, s.time_zone,
+       s.input as params, s.starts_at, s.ends_at,
        s.jitter_ms, s.priority, s.overlap, s.catch_up, s.catch_up_limit, s.paused, s.next_fire_at,
        s.last_fire_at, s.last_run_id, s.waiting_fire_at, s.created_at
 from pawl_schedules s

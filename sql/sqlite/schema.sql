@@ -53,16 +53,16 @@ where s.type = 'table' and s.name like 'pawl\_%' escape '\' and s.sql like '%aut
   and not exists (select 1 from sqlite_sequence q where q.name = s.name);
 
 -- name: move_ids_ahead()
-update sqlite_sequence set seq = seq + 1000000000 where name like 'pawl\_%' escape '\';
+update sqlite_sequence set seq = seq + {rule:raised_ids} where name like 'pawl\_%' escape '\';
 
 -- name: fence_messages()
-update pawl_messages set delivery = delivery + 1000000;
+update pawl_messages set delivery = delivery + {rule:raised_deliveries};
 
 -- name: fence_tasks()
-update pawl_tasks set delivery = delivery + 1000000 where status = 'RUNNING';
+update pawl_tasks set delivery = delivery + {rule:raised_deliveries} where status = 'RUNNING';
 
 -- name: fence_outbox()
-update pawl_outbox set delivery = delivery + 1000000 where status = 'PENDING';
+update pawl_outbox set delivery = delivery + {rule:raised_deliveries} where status = 'PENDING';
 
 -- name: fence_schedules()
-update pawl_schedules set version = version + 1000000000;
+update pawl_schedules set version = version + {rule:raised_ids};

@@ -19,9 +19,9 @@ select to_status from pawl_worker_transitions where from_status = @from_status a
 update pawl_workers set status = @status, heartbeat_at = @now
 where worker_id = @worker_id and status <> @status;
 
--- name: list_workers(only_worker, now)
+-- name: list_workers(only_worker, now) -> worker
 select worker_id, name, host, port, pid, status,
-       status <> 'STOPPED' and heartbeat_at + lease_ms * 1000 < @now,
+       status <> 'STOPPED' and heartbeat_at + lease_ms * 1000 < @now as lost,
        lease_ms, subscriptions, handlers, started_at, heartbeat_at
 from pawl_workers
 where @only_worker is null or worker_id = @only_worker

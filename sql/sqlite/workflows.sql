@@ -22,8 +22,9 @@ insert into pawl_workflows
     (workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, run_timeout_ms,
      dead_letter_workflow_id, audit, publish, created_at)
 values (
-    @workflow_id, coalesce(@max_attempts, 3), coalesce(@backoff_base_ms, 1000),
-    coalesce(@backoff_cap_ms, 300000), @run_timeout_ms, @dead_letter_workflow_id,
+    @workflow_id, coalesce(@max_attempts, {rule:default_run_attempts}),
+    coalesce(@backoff_base_ms, {rule:default_backoff_base_ms}),
+    coalesce(@backoff_cap_ms, {rule:default_backoff_cap_ms}), @run_timeout_ms, @dead_letter_workflow_id,
     coalesce(@audit, 'exceptions'), coalesce(@publish, 'off'), @created_at
 )
 on conflict (workflow_id) do update set
@@ -36,15 +37,26 @@ on conflict (workflow_id) do update set
     audit = coalesce(@audit, audit),
     publish = coalesce(@publish, publish);
 
--- name: list_workflows(only_name)
-select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
-       q.lease_ms, w.run_timeout_ms, q.max_strikes, coalesce(d.name, ''), w.audit, w.created_at,
+-- shared: list_workflows(only_workflow) -> workflow
+select w.workflow_id, q.name as workflow, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
+       q.lease_ms, w.run_timeout_ms, q.max_strikes,
+       coalesce(d.name, '') as dead_letter_workflow, w.audit, w.created_at,
        w.is_flow, w.task_timeout_ms, w.publish
 from pawl_workflows w
 join pawl_queues q on q.queue_id = w.workflow_id
 left join pawl_queues d on d.queue_id = w.dead_letter_workflow_id
-where @only_name is null or q.name = @only_name
+where @only_workflow is null or q.name = @only_workflow
 order by q.name;
+
+-- `names` is a JSON array.
+-- name: named_workflows(names)
+select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
+       q.lease_ms, w.run_timeout_ms, q.max_strikes, coalesce(d.name, ''), w.audit, w.created_at,
+       w.is_flow, w.task_timeout_ms, w.publish
+from json_each(@names) n
+join pawl_queues q on q.name = n.value
+join pawl_workflows w on w.workflow_id = q.queue_id
+left join pawl_queues d on d.queue_id = w.dead_letter_workflow_id;
 
 -- name: count_live_runs(workflow_id)
 select count(*) from pawl_runs where run_group in (0, 1) and workflow_id = @workflow_id;

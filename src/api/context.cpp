@@ -74,13 +74,13 @@ void Context::heartbeat() {
     context_.heartbeat();
 }
 RunId Context::run_id() const {
-    return RunId(context_.executing().messages.front().id.value());
+    return context_.run_call().id();
 }
 const std::string& Context::workflow() const {
-    return context_.executing().workflow->name;
+    return context_.run_call().workflow->name;
 }
 int Context::delivery() const {
-    return context_.executing().messages.front().delivery;
+    return context_.run_call().message.delivery;
 }
 int Context::attempt() const {
     return context_.attempt();

@@ -9,6 +9,8 @@
 #include "engine/reconnect.h"
 #include "model/check.h"
 #include "model/check_run.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "seam/backend.h"
 
 namespace pawl {
@@ -27,9 +29,7 @@ void check_shape(const FlowShape& shape) {
 }
 
 [[noreturn]] void no_such_flow(const std::string& slug) {
-    throw Error(
-        ErrorCode::flow_not_found, fmt::format("flow '{}' does not exist: create it first", slug)
-    );
+    throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, slug));
 }
 
 std::optional<TaskInfo> find_task(seam::Backend& backend, const TaskRef& task) {
@@ -104,7 +104,8 @@ std::vector<TaskInfo> Store::tasks(RunId run) const {
 }
 
 std::vector<Task> Store::poll_for_tasks(const std::string& flow, int qty, Duration vt) const {
-    if (qty < 1 || qty > 10'000) throw Error(ErrorCode::invalid_argument, "qty must be 1 to 10000");
+    constexpr int most = model::rules::max_batch;
+    if (qty < 1 || qty > most) model::refuse(fmt::format("qty must be 1 to {}", most));
     if (vt < 1ms) throw Error(ErrorCode::invalid_argument, "vt must be at least 1 ms");
     seam::ClaimRequest request;
     request.work = seam::Work::tasks;

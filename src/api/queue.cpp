@@ -4,22 +4,25 @@
 
 #include "base/deadline.h"
 #include "engine/reconnect.h"
+#include "engine/settle.h"
 #include "model/check.h"
 #include "model/counts.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "seam/backend.h"
 
 namespace pawl {
 
 using engine::retrying;
 using seam::Write;
-using seam::WriteKind;
+using seam::WriteAction;
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 // The longest poll interval if other processes cannot wake this one.
-constexpr Duration poll_deaf = 500ms;
+constexpr Duration poll_without_notify = 500ms;
 
 void check_batch(std::span<const NewMessage> messages, std::size_t max_payload_bytes) {
     for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -32,27 +35,16 @@ void check_batch(std::span<const NewMessage> messages, std::size_t max_payload_b
     }
 }
 
-struct Settlement {
-    WriteKind kind;
-    Duration delay = {};
-    std::string reason = {};
-};
-
 std::vector<seam::WriteOutcome> settle(
     seam::Backend& backend,
     const std::string& queue,
     std::span<const Lease> leases,
-    const Settlement& settlement
+    const WriteAction& action
 ) {
     const auto named = std::make_shared<const std::string>(queue);
     std::vector<Write> writes;
     writes.reserve(leases.size());
-    for (const Lease& lease : leases) {
-        writes.push_back(
-            seam::settle_write(settlement.kind, lease, settlement.delay, settlement.reason)
-        );
-        writes.back().queue = named;
-    }
+    for (const Lease& lease : leases) writes.push_back({lease, action, {}, named});
     return engine::settle(backend, writes);
 }
 
@@ -83,47 +75,44 @@ std::vector<Outcome> settle_many(
     seam::Backend& backend,
     const std::string& queue,
     std::span<const Lease> leases,
-    const Settlement& settlement
+    const WriteAction& action
 ) {
     std::vector<Outcome> outcomes;
     outcomes.reserve(leases.size());
-    for (const auto& outcome : settle(backend, queue, leases, settlement))
+    for (const auto& outcome : settle(backend, queue, leases, action))
         outcomes.push_back(outcome_of_many(outcome));
     return outcomes;
 }
 
 Outcome settle_one(
-    seam::Backend& backend,
-    const std::string& queue,
-    const Lease& lease,
-    const Settlement& settlement
+    seam::Backend& backend, const std::string& queue, const Lease& lease, const WriteAction& action
 ) {
-    return outcome_of_one(settle(backend, queue, {&lease, 1}, settlement).front());
+    return outcome_of_one(settle(backend, queue, {&lease, 1}, action).front());
 }
 
-Settlement released(Duration delay) {
+WriteAction released(Duration delay) {
     model::check_delay("delay", delay);
-    return {WriteKind::release, delay};
+    return seam::Release{delay};
 }
 
-Settlement extended(Duration lease) {
+WriteAction extended(Duration lease) {
     model::check_delay("lease", lease);
-    return {WriteKind::extend, lease};
+    return seam::Extend{lease};
 }
 
-Settlement failed(const std::string& error, Duration delay) {
+WriteAction failed(const std::string& error, Duration delay) {
     model::check_delay("delay", delay);
-    return {WriteKind::fail, delay, model::storable_text(error)};
+    return seam::Fail{model::storable_text(error), delay};
 }
 
 // A plain dequeue has no way to end a run or a task.
 QueueId dequeuable(const QueueInfo& queue) {
     if (queue.kind == QueueKind::plain) return queue.id;
-    const std::string_view what =
-        queue.kind == QueueKind::flow
-            ? "the tasks of a flow: take them with poll_for_tasks()"
-            : "the runs of a workflow: a worker with a handler takes them";
-    throw Error(ErrorCode::workflow_queue, fmt::format("queue '{}' carries {}", queue.name, what));
+    model::refuse(
+        ErrorCode::workflow_queue,
+        queue.kind == QueueKind::flow ? fmt::format(model::texts::queue_of_tasks, queue.name)
+                                      : fmt::format(model::texts::queue_of_runs, queue.name)
+    );
 }
 
 }  // namespace
@@ -158,17 +147,19 @@ std::vector<MessageId> Queue::enqueue_in(
 }
 
 std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
-    if (options.max_messages < 1 || options.max_messages > 10'000)
-        throw Error(ErrorCode::invalid_argument, "max_messages must be 1 to 10000");
+    constexpr int most = model::rules::max_batch;
+    if (options.max_messages < 1 || options.max_messages > most)
+        model::refuse(fmt::format("max_messages must be 1 to {}", most));
     if (options.lease) model::check_positive("lease", *options.lease);
     model::check_delay("wait", options.wait);
 
     const auto deadline = base::deadline_after(options.wait);
     const Duration poll = backend_->capabilities().remote_wakeups
                               ? backend_->options().poll_interval
-                              : std::min(backend_->options().poll_interval, poll_deaf);
+                              : std::min(backend_->options().poll_interval, poll_without_notify);
     seam::ClaimRequest request;
     request.queues = {dequeuable(info())};
+    const seam::WakeTopic topic = request.queues.front();
     request.max_messages = options.max_messages;
     request.lease = options.lease;
     while (true) {
@@ -188,15 +179,15 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
                 )
             );
         }
-        backend_->wake_hub().wait(ticket, request.queues, until, {});
+        backend_->wake_hub().wait(ticket, std::span(&topic, 1), until, {});
     }
 }
 
 std::vector<Outcome> Queue::archive(std::span<const Lease> leases) const {
-    return settle_many(*backend_, name_, leases, {WriteKind::archive});
+    return settle_many(*backend_, name_, leases, seam::Archive{});
 }
 std::vector<Outcome> Queue::remove(std::span<const Lease> leases) const {
-    return settle_many(*backend_, name_, leases, {WriteKind::remove});
+    return settle_many(*backend_, name_, leases, seam::Remove{});
 }
 std::vector<Outcome> Queue::release(std::span<const Lease> leases, Duration delay) const {
     return settle_many(*backend_, name_, leases, released(delay));
@@ -211,10 +202,10 @@ std::vector<Outcome> Queue::fail(
 }
 
 Outcome Queue::archive(const Message& message) const {
-    return settle_one(*backend_, name_, message.lease(), {WriteKind::archive});
+    return settle_one(*backend_, name_, message.lease(), seam::Archive{});
 }
 Outcome Queue::remove(const Message& message) const {
-    return settle_one(*backend_, name_, message.lease(), {WriteKind::remove});
+    return settle_one(*backend_, name_, message.lease(), seam::Remove{});
 }
 Outcome Queue::release(const Message& message, Duration delay) const {
     return settle_one(*backend_, name_, message.lease(), released(delay));
@@ -229,18 +220,15 @@ Outcome Queue::fail(const Message& message, const std::string& error, Duration d
 QueueInfo Queue::info() const {
     auto found = retrying(*backend_, [&] { return backend_->find_queue(name_); });
     if (found) return std::move(*found);
-    throw Error(
-        ErrorCode::queue_not_found, fmt::format("queue '{}' does not exist: create it first", name_)
-    );
+    throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_));
 }
 
 QueueStats Queue::stats() const {
-    auto found =
-        retrying(*backend_, [&] { return backend_->queue_stats(name_, model::count_limit); });
+    auto found = retrying(*backend_, [&] {
+        return backend_->queue_stats(name_, model::rules::count_limit);
+    });
     if (!found.empty()) return std::move(found.front());
-    throw Error(
-        ErrorCode::queue_not_found, fmt::format("queue '{}' does not exist: create it first", name_)
-    );
+    throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_));
 }
 
 std::optional<Message> Queue::get(MessageId id) const {
@@ -248,12 +236,12 @@ std::optional<Message> Queue::get(MessageId id) const {
 }
 
 std::vector<Message> Queue::list(MessageState state, const PageRequest& page) const {
-    model::check_page(page);
+    model::check_page_limit(page.limit);
     return retrying(*backend_, [&] { return backend_->list_messages(name_, state, page); });
 }
 
 std::vector<ArchivedMessage> Queue::archived(ArchiveFilter filter, const PageRequest& page) const {
-    model::check_page(page);
+    model::check_page_limit(page.limit);
     return retrying(*backend_, [&] { return backend_->list_archive(name_, filter, page); });
 }
 

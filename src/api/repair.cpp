@@ -6,6 +6,7 @@
 #include <pawl/store.h>
 
 #include "engine/reconnect.h"
+#include "model/rules.h"
 #include "seam/backend.h"
 
 namespace pawl {
@@ -14,16 +15,17 @@ using engine::retrying;
 
 namespace {
 
-constexpr int page_size = 1000;
 constexpr int pages_of_verify = 10;
 
 std::vector<LostWork> lost_work(seam::Backend& backend, int max_pages) {
     std::vector<LostWork> lost;
     seam::LostPosition after;
     for (int page = 0; page < max_pages; ++page) {
-        auto found = retrying(backend, [&] { return backend.find_lost_work(after, page_size); });
+        auto found = retrying(backend, [&] {
+            return backend.find_lost_work(after, model::rules::repair_page_rows);
+        });
         std::ranges::move(found.lost, std::back_inserter(lost));
-        if (found.looked < page_size) break;
+        if (found.looked < model::rules::repair_page_rows) break;
         after = found.last;
     }
     return lost;

@@ -6,6 +6,7 @@
 #include "base/deadline.h"
 #include "engine/reconnect.h"
 #include "model/run_error.h"
+#include "model/texts.h"
 #include "seam/backend.h"
 
 namespace pawl {
@@ -24,7 +25,7 @@ constexpr int longest_poll_part = 10;
 constexpr std::chrono::microseconds shortest_look{200};
 
 [[noreturn]] void throw_missing(RunId id) {
-    throw Error(ErrorCode::run_not_found, fmt::format("run {} does not exist", id.value()));
+    throw Error(ErrorCode::run_not_found, fmt::format(model::texts::run_missing, id.value()));
 }
 
 // Of a run that will have no output.
@@ -68,26 +69,27 @@ Json Run::wait_json(Duration timeout) const {
     const auto deadline = base::deadline_after(timeout);
     seam::RunWakeups::Watch watch(backend_->run_wakeups(), id_);
     // The output of a run that has succeeded; nothing while it goes on.
-    const auto result_of = [&](const std::optional<seam::RunEnd>& run) -> std::optional<Json> {
+    const auto result_of = [&](std::optional<seam::RunEnd> run) -> std::optional<Json> {
         if (!run) throw_missing(id_);
         if (run->deleted || (is_finished(run->status) && run->status != RunStatus::success))
             throw_end(info());
-        if (run->status == RunStatus::success) return run->output.value_or(Json{});
+        if (run->status == RunStatus::success)
+            return run->output ? std::move(*run->output) : Json{};
         return std::nullopt;
     };
-    const auto found = retrying(*backend_, [&] {
+    auto found = retrying(*backend_, [&] {
         return timeout > Duration::zero() ? backend_->announce_waiter(id_)
                                           : backend_->find_end(id_);
     });
-    if (auto result = result_of(found)) return std::move(*result);
+    if (auto result = result_of(std::move(found))) return std::move(*result);
     const Duration poll_interval = backend_->options().poll_interval;
     Duration poll = std::max<Duration>(poll_interval / first_poll_part, 1ms);
     while (Clock::now() < deadline) {
         const auto looked_at = Clock::now();
         const bool told = watch.wait(std::min(deadline, looked_at + poll));
         if (told) std::this_thread::sleep_until(std::min(deadline, looked_at + shortest_look));
-        const auto now = retrying(*backend_, [&] { return backend_->find_end(id_); });
-        if (auto result = result_of(now)) return std::move(*result);
+        auto now = retrying(*backend_, [&] { return backend_->find_end(id_); });
+        if (auto result = result_of(std::move(now))) return std::move(*result);
         if (!told) poll = std::min<Duration>(poll * 2, poll_interval / longest_poll_part);
     }
     throw Error(

@@ -5,6 +5,7 @@
 #include <pawl/store.h>
 
 #include "engine/reconnect.h"
+#include "model/texts.h"
 #include "seam/backend.h"
 
 namespace pawl {
@@ -17,7 +18,7 @@ namespace {
 constexpr int most_fire_times = 10'000'000;
 
 [[noreturn]] void refuse_unknown(const std::string& name) {
-    throw Error(ErrorCode::schedule_not_found, fmt::format("schedule '{}' does not exist", name));
+    throw Error(ErrorCode::schedule_not_found, fmt::format(model::texts::schedule_missing, name));
 }
 
 std::optional<StoredSchedule> find(seam::Backend& backend, const std::string& name) {

@@ -6,6 +6,8 @@
 #include "engine/worker_watch.h"
 #include "model/check.h"
 #include "model/counts.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "seam/backend.h"
 
 namespace pawl {
@@ -74,7 +76,7 @@ std::vector<WorkerInfo> Store::workers() const {
 WorkerInfo Store::worker(WorkerId id) const {
     auto found = retrying(*backend_, [&] { return backend_->workers(id); });
     if (!found.empty()) return std::move(found.front());
-    throw Error(ErrorCode::worker_not_found, fmt::format("worker {} does not exist", id.value()));
+    throw Error(ErrorCode::worker_not_found, fmt::format(model::texts::worker_missing, id.value()));
 }
 
 void Store::transition_worker(WorkerId id, WorkerEvent event) const {
@@ -91,7 +93,7 @@ void Store::delete_worker(WorkerId id) const {
 }
 
 std::vector<Message> Store::held_messages(WorkerId id, const PageRequest& page) const {
-    model::check_page(page);
+    model::check_page_limit(page.limit);
     return retrying(*backend_, [&] { return backend_->held_messages(id, page); });
 }
 
@@ -101,7 +103,7 @@ StoreStats Store::stats() const {
 
 std::vector<QueueStats> Store::queue_stats() const {
     return retrying(*backend_, [&] {
-        return backend_->queue_stats({}, model::archive_list_limit);
+        return backend_->queue_stats({}, model::rules::archive_list_limit);
     });
 }
 

@@ -7,6 +7,7 @@
 #include "model/check.h"
 #include "model/check_run.h"
 #include "model/history.h"
+#include "model/rules.h"
 #include "model/similar.h"
 #include "seam/backend.h"
 
@@ -36,8 +37,9 @@ std::vector<RunInfo> Store::runs(const RunFilter& filter, const RunPage& page) c
 }
 
 RunCounts Store::count_runs(const RunFilter& filter, std::int64_t limit) const {
-    if (limit < 1 || limit > 1'000'000)
-        throw Error(ErrorCode::invalid_argument, "the limit of a count must be 1 to 1000000");
+    constexpr std::int64_t most = model::rules::max_count_limit;
+    if (limit < 1 || limit > most)
+        model::refuse(fmt::format("the limit of a count must be 1 to {}", most));
     return retrying(*backend_, [&] { return backend_->count_runs(filter, limit); });
 }
 

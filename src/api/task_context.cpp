@@ -48,7 +48,7 @@ RunId TaskContext::run_id() const {
     return execution_.claimed().task.run;
 }
 const std::string& TaskContext::flow() const {
-    return execution_.executing().spec->queue;
+    return execution_.task_call().spec().queue;
 }
 const std::string& TaskContext::step() const {
     return execution_.claimed().task.step;
@@ -60,13 +60,13 @@ int TaskContext::attempt() const {
     return execution_.claimed().attempts;
 }
 int TaskContext::delivery() const {
-    return execution_.executing().messages.front().delivery;
+    return execution_.task_call().message.delivery;
 }
 const Json& TaskContext::input() const {
-    return execution_.executing().messages.front().payload;
+    return execution_.task_call().message.payload;
 }
 std::stop_token TaskContext::stop_token() const {
-    return execution_.executing().stop.get_token();
+    return execution_.task_call().stop.get_token();
 }
 bool TaskContext::cancelled() const {
     return execution_.cancelled();

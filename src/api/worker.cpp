@@ -5,28 +5,13 @@
 #include <sstream>
 
 #include "model/check.h"
-#include "runtime/executing.h"
 #include "runtime/lease_table.h"
+#include "runtime/message/message_call.h"
 #include "runtime/worker_runtime.h"
 
 namespace pawl {
 
-using seam::Write;
-using seam::WriteKind;
-
 namespace {
-
-void decide(runtime::Executing& executing, const Message& message, Write decision) {
-    for (std::size_t i = 0; i < executing.messages.size(); ++i) {
-        if (executing.messages[i].lease() != message.lease()) continue;
-        executing.decisions[i] = std::move(decision);
-        return;
-    }
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("message {} is not in this handler's hands", message.id.value())
-    );
-}
 
 // "billing.,media."
 std::vector<std::string> prefixes_from_environment() {
@@ -78,28 +63,24 @@ void warn_of_unmatched_prefixes(seam::Backend& backend, const WorkerOptions& opt
 }  // namespace
 
 std::span<const Message> HandlerContext::messages() const {
-    return executing_.messages;
+    return call_.messages();
 }
 
 std::stop_token HandlerContext::stop_token() const {
-    return executing_.stop.get_token();
+    return call_.stop.get_token();
 }
 
 bool HandlerContext::lease_lost(const Message& message) const {
-    return executing_.leases->lost(message.lease());
+    return call_.leases().lost(message.lease());
 }
 
 void HandlerContext::release(const Message& message, Duration delay) {
     model::check_delay("delay", delay);
-    decide(executing_, message, seam::settle_write(WriteKind::release, message.lease(), delay));
+    call_.decide(message, seam::Release{delay});
 }
 
 void HandlerContext::fail(const Message& message, const std::string& error) {
-    decide(
-        executing_,
-        message,
-        seam::settle_write(WriteKind::fail, message.lease(), {}, model::storable_text(error))
-    );
+    call_.decide(message, seam::Fail{model::storable_text(error)});
 }
 
 Worker WorkerBuilder::create(const Store& store) const {

@@ -7,6 +7,7 @@
 #include "engine/worker_watch.h"
 #include "model/check.h"
 #include "model/check_run.h"
+#include "model/texts.h"
 #include "seam/backend.h"
 
 namespace pawl {
@@ -54,10 +55,7 @@ auto for_flows(std::span<const NewRun> runs, Make make) {
             return run.flow && run.workflow == name;
         });
         if (!one_flow) throw;
-        throw Error(
-            ErrorCode::flow_not_found,
-            fmt::format("flow '{}' does not exist: create it first", name)
-        );
+        throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, name));
     }
 }
 
@@ -151,10 +149,7 @@ std::vector<WorkflowInfo> Store::workflows() const {
 WorkflowInfo Store::workflow(const std::string& name) const {
     auto found = retrying(*backend_, [&] { return backend_->workflows(name); });
     if (!found.empty()) return std::move(found.front());
-    throw Error(
-        ErrorCode::workflow_not_found,
-        fmt::format("workflow '{}' does not exist: create it first", name)
-    );
+    throw Error(ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name));
 }
 
 void Store::delete_workflow(const std::string& name) const {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "model/rules.h"
+
 namespace pawl::engine {
 
 namespace {
-constexpr std::size_t wide = 32;
 constexpr Duration look_through_every = 100ms;
 }  // namespace
 
@@ -44,7 +45,7 @@ seam::Claim ClaimStream::next(int max_messages, seam::Scan scan) {
     after_ = claim.after;
     looked_at_ = now;
     busy_.clear();
-    if (all_.size() <= wide) return claim;
+    if (all_.size() <= model::rules::wide_set) return claim;
     keep_turn(claim, began_after);
     if (claim.messages.size() == wanted &&
         claim.messages.front().priority == claim.messages.back().priority)

@@ -41,43 +41,4 @@ bool Retry::pause() {
     return true;
 }
 
-std::vector<seam::WriteOutcome> settle(seam::Engine& backend, std::span<const seam::Write> writes) {
-    Retry retry(backend);
-    std::vector<seam::WriteOutcome> outcomes(writes.size());
-    std::vector<seam::Write> pending(writes.begin(), writes.end());
-    std::vector<std::size_t> places(writes.size());
-    for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
-    seam::Attempt attempt = seam::Attempt::first;
-    while (!pending.empty()) {
-        std::vector<seam::WriteOutcome> results;
-        try {
-            results = backend.commit(pending, attempt);
-        } catch (const Error& error) {
-            if (!error.retryable() || !retry.wait(error)) throw;
-            if (error.in_doubt()) attempt = seam::Attempt::repeated;
-            continue;
-        }
-        std::vector<seam::Write> busy;
-        std::vector<std::size_t> busy_places;
-        for (std::size_t i = 0; i < results.size(); ++i) {
-            if (results[i].status != seam::WriteStatus::busy) {
-                outcomes[places[i]] = std::move(results[i]);
-                continue;
-            }
-            busy.push_back(std::move(pending[i]));
-            busy_places.push_back(places[i]);
-        }
-        if (!busy.empty() && !retry.wait("messages are locked by another transaction")) {
-            throw Error(
-                ErrorCode::busy,
-                fmt::format("{} messages stay locked by another transaction", busy.size())
-            )
-                .mark_retryable();
-        }
-        pending = std::move(busy);
-        places = std::move(busy_places);
-    }
-    return outcomes;
-}
-
 }  // namespace pawl::engine

@@ -43,10 +43,4 @@ auto retrying(seam::Engine& backend, Call call) {
     }
 }
 
-// Commits what a user settles by hand: waits out rows that are busy, and repeats safely in doubt.
-// No outcome is `busy`.
-[[nodiscard]] std::vector<seam::WriteOutcome> settle(
-    seam::Engine& backend, std::span<const seam::Write> writes
-);
-
 }  // namespace pawl::engine

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/rules.h"
+
 namespace pawl::model {
 
 Duration backoff(int failures, Duration base, Duration cap, double jitter) {
@@ -10,8 +12,9 @@ Duration backoff(int failures, Duration base, Duration cap, double jitter) {
     for (int i = 0; i < failures && raw < cap; ++i) {
         raw = raw > cap / 2 ? cap : raw * 2;  // never multiplies past the cap: no overflow
     }
-    return raw +
-           Duration(static_cast<Duration::rep>(static_cast<double>(raw.count()) * jitter / 2));
+    return raw + Duration(static_cast<Duration::rep>(
+                     static_cast<double>(raw.count()) * jitter / rules::jitter_part
+                 ));
 }
 
 }  // namespace pawl::model

@@ -6,15 +6,12 @@
 #include <pawl/error.h>
 
 #include "model/json_fast_path.h"
+#include "model/rules.h"
+#include "model/texts.h"
 
 namespace pawl::model {
 
 namespace {
-
-constexpr int max_json_depth = 512;
-constexpr int max_priority = 1'000'000;
-constexpr std::size_t max_reason_bytes = 8 << 10;
-constexpr Duration max_delay = std::chrono::hours(24 * 366 * 100);
 
 bool is_name_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -46,8 +43,8 @@ public:
 
 private:
     bool enter() {
-        if (++depth_ <= max_json_depth) return true;
-        problem = fmt::format("nested deeper than {} levels", max_json_depth);
+        if (++depth_ <= rules::max_json_depth) return true;
+        problem = fmt::format("nested deeper than {} levels", rules::max_json_depth);
         return false;
     }
     bool leave() { return --depth_, true; }
@@ -64,17 +61,12 @@ void refuse(const std::string& message) {
 }
 
 void check_name(std::string_view kind, std::string_view name) {
-    if (!name.empty() && name.size() <= 128 && name.front() != '.' &&
+    if (!name.empty() && name.size() <= rules::max_name_bytes && name.front() != '.' &&
         std::ranges::all_of(name, is_name_character))
         return;
     refuse(
         ErrorCode::invalid_argument,
-        fmt::format(
-            "invalid {} name '{}': use 1 to 128 letters, digits, '_', '-', '.', ':', not starting "
-            "with '.'",
-            kind,
-            name.substr(0, 200)
-        )
+        fmt::format(texts::name, kind, name.substr(0, 200), rules::max_name_bytes)
     );
 }
 
@@ -83,14 +75,18 @@ void check_queue_options(std::string_view name, const QueueOptions& options) {
         refuse(ErrorCode::invalid_argument, fmt::format("queue '{}': {}", name, what));
     };
     if (options.lease && *options.lease <= Duration::zero()) bad("lease must be above 0");
-    if (options.lease && *options.lease > max_delay) bad("lease is longer than 100 years");
-    if (options.max_strikes && (*options.max_strikes < 1 || *options.max_strikes > 1000))
-        bad("max_strikes must be 1 to 1000");
-    if (options.max_attempts && (*options.max_attempts < 0 || *options.max_attempts > 1'000'000))
-        bad("max_attempts must be 0 (no limit) to 1000000");
+    if (options.lease && *options.lease > rules::longest_delay)
+        bad("lease is longer than 100 years");
+    if (options.max_strikes &&
+        (*options.max_strikes < 1 || *options.max_strikes > rules::max_strikes))
+        bad(fmt::format("max_strikes must be 1 to {}", rules::max_strikes));
+    if (options.max_attempts &&
+        (*options.max_attempts < 0 || *options.max_attempts > rules::max_attempts))
+        bad(fmt::format("max_attempts must be 0 (no limit) to {}", rules::max_attempts));
     if (options.dead_letter_queue && !options.dead_letter_queue->empty()) {
         check_name("queue", *options.dead_letter_queue);
-        if (*options.dead_letter_queue == name) bad("cannot be its own dead letter queue");
+        if (*options.dead_letter_queue == name)
+            refuse(fmt::format(texts::queue_forwards_to_itself, name));
     }
 }
 
@@ -98,17 +94,18 @@ void check_schema_name(std::string_view name) {
     const auto good = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
     };
-    if (!name.empty() && name.size() <= 48 && std::ranges::all_of(name, good) &&
-        !(name.front() >= '0' && name.front() <= '9') && !name.starts_with("pg_") &&
-        name != "information_schema" && name != "public")
+    if (!name.empty() && name.size() <= rules::max_schema_name_bytes &&
+        std::ranges::all_of(name, good) && !(name.front() >= '0' && name.front() <= '9') &&
+        !name.starts_with("pg_") && name != "information_schema" && name != "public")
         return;
     refuse(
         ErrorCode::invalid_schema_name,
         fmt::format(
-            "invalid schema name '{}': use 1 to 48 lower case letters, digits and '_', not "
+            "invalid schema name '{}': use 1 to {} lower case letters, digits and '_', not "
             "starting "
             "with a digit or 'pg_', and neither information_schema nor public",
-            name.substr(0, 200)
+            name.substr(0, 200),
+            rules::max_schema_name_bytes
         )
     );
 }
@@ -141,7 +138,7 @@ void check_json(std::string_view text) {
 }
 
 std::string storable_text(std::string_view text) {
-    std::string kept(text.substr(0, max_reason_bytes));
+    std::string kept(text.substr(0, rules::max_reason_bytes));
     std::replace(kept.begin(), kept.end(), '\0', ' ');
     const auto replace = nlohmann::json::error_handler_t::replace;
     return nlohmann::json::parse(nlohmann::json(kept).dump(-1, ' ', false, replace))
@@ -150,9 +147,9 @@ std::string storable_text(std::string_view text) {
 
 void check_delay(std::string_view what, Duration delay) {
     if (delay < Duration::zero())
-        refuse(ErrorCode::invalid_argument, fmt::format("{} must not be negative", what));
-    if (delay > max_delay)
-        refuse(ErrorCode::invalid_argument, fmt::format("{} is longer than 100 years", what));
+        refuse(ErrorCode::invalid_argument, fmt::format(texts::negative, what));
+    if (delay > rules::longest_delay)
+        refuse(ErrorCode::invalid_argument, fmt::format(texts::too_long, what));
 }
 
 void check_positive(std::string_view what, Duration time) {
@@ -160,18 +157,24 @@ void check_positive(std::string_view what, Duration time) {
     check_delay(what, time);
 }
 
+bool is_storable(Timestamp time) {
+    using std::chrono::sys_days;
+    using std::chrono::year;
+    return time >= sys_days(year(rules::earliest_year) / 1 / 1) &&
+           time <= sys_days(year(rules::latest_year) / 1 / 1);
+}
+
 void check_time(const Timestamp& time) {
-    constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
-    if (time > year_9999 || time < Timestamp{})
-        refuse(ErrorCode::invalid_argument, "the time must lie between the years 1970 and 9999");
+    if (!is_storable(time))
+        refuse(fmt::format(texts::years, "the time", rules::earliest_year, rules::latest_year));
 }
 
 void check_place(int priority, Duration delay, const std::optional<Timestamp>& at) {
     check_delay("delay", delay);
-    if (priority < -max_priority || priority > max_priority) {
+    if (priority < -rules::max_priority || priority > rules::max_priority) {
         refuse(
             ErrorCode::invalid_argument,
-            fmt::format("priority must lie between {} and {}", -max_priority, max_priority)
+            fmt::format(texts::priority, -rules::max_priority, rules::max_priority)
         );
     }
     if (!at) return;
@@ -200,9 +203,9 @@ void check_new_message(const NewMessage& message, std::size_t max_payload_bytes)
     check_place(message.options.priority, message.options.delay, message.options.at);
 }
 
-void check_page(const PageRequest& page) {
-    if (page.limit < 1 || page.limit > 10'000)
-        refuse(ErrorCode::invalid_argument, "a page's limit must be 1 to 10000");
+void check_page_limit(int limit) {
+    if (limit < 1 || limit > rules::max_page_rows)
+        refuse(fmt::format("a page's limit must be 1 to {}", rules::max_page_rows));
 }
 
 }  // namespace pawl::model

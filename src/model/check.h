@@ -12,8 +12,6 @@
 
 namespace pawl::model {
 
-constexpr int max_max_attempts = 1'000'000;
-
 [[noreturn]] void refuse(ErrorCode code, const std::string& message);
 [[noreturn]] void refuse(const std::string& message);  // as invalid_argument
 // `kind`: "queue", "workflow", "schedule".
@@ -31,11 +29,12 @@ void check_new_message(const NewMessage& message, std::size_t max_payload_bytes)
 // What messages and runs have in common: where and when they stand in the queue.
 void check_place(int priority, Duration delay, const std::optional<Timestamp>& at);
 void check_size(std::string_view what, std::size_t bytes, std::size_t max_bytes);
-void check_page(const PageRequest& page);
+void check_page_limit(int limit);
 // Any bytes as text that both backends store: valid UTF-8, no zero bytes, at most 8 KiB.
 [[nodiscard]] std::string storable_text(std::string_view text);
 void check_delay(std::string_view what, Duration delay);
 void check_positive(std::string_view what, Duration time);  // and not longer than a delay
-void check_time(const Timestamp& time);                     // a year that both backends store
+[[nodiscard]] bool is_storable(Timestamp time);             // a year that both backends store
+void check_time(const Timestamp& time);
 
 }  // namespace pawl::model

@@ -6,13 +6,12 @@
 
 #include "model/check.h"
 #include "model/check_run.h"
+#include "model/rules.h"
+#include "model/texts.h"
 
 namespace pawl::model {
 
 namespace {
-
-constexpr std::size_t max_type_bytes = 255;
-constexpr std::size_t max_name_bytes = 1024;
 
 // W3C trace context: version-trace-parent-flags, as 00-0af7...9c-b7ad6b7169203331-01.
 bool is_traceparent(std::string_view text) {
@@ -27,20 +26,18 @@ bool is_traceparent(std::string_view text) {
 }  // namespace
 
 void check_outbox_event(const NewOutboxEvent& event, std::size_t max_payload_bytes) {
-    check_text("an event's type", event.type, max_type_bytes);
+    check_text("an event's type", event.type, rules::max_event_type_bytes);
     check_size("the payload", event.payload.text.size(), max_payload_bytes);
     check_json(event.payload.text);
-    if (!event.aggregate.empty()) check_text("an aggregate", event.aggregate, max_name_bytes);
-    if (!event.subject.empty()) check_text("a subject", event.subject, max_name_bytes);
+    if (!event.aggregate.empty())
+        check_text("an aggregate", event.aggregate, rules::max_aggregate_bytes);
+    if (!event.subject.empty()) check_text("a subject", event.subject, rules::max_aggregate_bytes);
     if (event.traceparent && !is_traceparent(*event.traceparent))
-        refuse(
-            "a traceparent is 00-<32 hexadecimal digits>-<16>-<2>, in lower case: see W3C trace "
-            "context"
-        );
+        refuse(std::string(texts::traceparent));
 }
 
 void check_outbox_filter(const OutboxFilter& filter) {
-    if (filter.limit < 1 || filter.limit > 10'000) refuse("a page's limit must be 1 to 10000");
+    check_page_limit(filter.limit);
 }
 
 void check_dispatcher_options(const DispatcherOptions& options) {
@@ -48,8 +45,8 @@ void check_dispatcher_options(const DispatcherOptions& options) {
         if (value < 1 || value > most)
             refuse(fmt::format("dispatcher: {} must be 1 to {}", what, most));
     };
-    within("max_attempts", options.max_attempts, 1'000'000);
-    within("batch", options.batch, 10'000);
+    within("max_attempts", options.max_attempts, rules::max_attempts);
+    within("batch", options.batch, rules::max_batch);
     within("concurrency", options.concurrency, 1'000);
     if (options.backoff_base < Duration::zero() || options.backoff_cap < options.backoff_base)
         refuse("dispatcher: backoff: 0 <= base <= cap must hold");

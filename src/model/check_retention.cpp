@@ -4,12 +4,12 @@
 
 #include "model/check.h"
 #include "model/enum_names.h"
+#include "model/rules.h"
+#include "model/texts.h"
 
 namespace pawl::model {
 
 namespace {
-
-constexpr std::int64_t max_count = 1'000'000;
 
 bool goes_by_count(RetentionKind kind) {
     return kind != RetentionKind::events && kind != RetentionKind::deleted &&
@@ -38,12 +38,10 @@ RetentionScope scope_of(RetentionKind kind) {
 void check_retention_name(RetentionKind kind, std::string_view name) {
     const auto scope = scope_of(kind);
     if (scope == RetentionScope::store && !name.empty())
-        refuse(fmt::format(
-            "retention of {} is of the whole store: name no queue or workflow", to_string(kind)
-        ));
+        refuse(fmt::format(texts::retention_of_store, to_string(kind)));
     if (scope != RetentionScope::store && name.empty())
         refuse(fmt::format(
-            "retention of {} is of a {}: name one, or '*' for all",
+            texts::retention_of_one,
             to_string(kind),
             scope == RetentionScope::workflow ? "workflow" : "queue"
         ));
@@ -51,17 +49,17 @@ void check_retention_name(RetentionKind kind, std::string_view name) {
 
 void check_retention(RetentionKind kind, std::string_view name, const Keep& keep) {
     check_retention_name(kind, name);
-    const std::string what = fmt::format("retention of {}", to_string(kind));
-    if (keep.age && (*keep.age < Duration::zero() || *keep.age > longest_kept))
-        refuse(what + ": age must be 0 to 100 years");
-    if (keep.count && (*keep.count < 0 || *keep.count > max_count))
-        refuse(fmt::format("{}: count must be 0 to {}", what, max_count));
-    if (keep.count && !goes_by_count(kind)) refuse(what + " goes by age alone: give no count");
+    if (keep.age && (*keep.age < Duration::zero() || *keep.age > rules::longest_kept))
+        refuse(fmt::format(texts::retention_age, to_string(kind)));
+    if (keep.count && (*keep.count < 0 || *keep.count > rules::max_kept))
+        refuse(fmt::format(texts::retention_count, to_string(kind), rules::max_kept));
+    if (keep.count && !goes_by_count(kind))
+        refuse(fmt::format(texts::retention_by_age, to_string(kind)));
 }
 
 void check_prune_options(const PruneOptions& options) {
-    if (options.batch_rows < 1 || options.batch_rows > 10'000)
-        refuse("prune: batch_rows must be 1 to 10000");
+    if (options.batch_rows < 1 || options.batch_rows > rules::max_prune_rows)
+        refuse(fmt::format("prune: batch_rows must be 1 to {}", rules::max_prune_rows));
     if (options.share < 1 || options.share > 100) refuse("prune: share must be 1 to 100 percent");
 }
 

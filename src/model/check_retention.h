@@ -9,8 +9,6 @@ namespace pawl::model {
 
 enum class RetentionScope { workflow, queue, store };
 [[nodiscard]] RetentionScope scope_of(RetentionKind kind);
-// The longest age; a named policy without a limit is stored as one of this age.
-inline constexpr Duration longest_kept = std::chrono::hours(24) * 36525;
 
 void check_retention_name(RetentionKind kind, std::string_view name);
 void check_retention(RetentionKind kind, std::string_view name, const Keep& keep);

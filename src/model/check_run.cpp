@@ -5,19 +5,16 @@
 #include <pawl/error.h>
 
 #include "model/check.h"
+#include "model/rules.h"
+#include "model/texts.h"
 
 namespace pawl::model {
 
 namespace {
 
-constexpr std::size_t max_step_id_bytes = 255;
-constexpr std::size_t max_key_bytes = 512;
-constexpr std::size_t max_tags = 64;
-constexpr std::size_t max_tag_bytes = 255;
-
 void check_attempts(std::string_view whose, const std::optional<int>& attempts) {
-    if (attempts && (*attempts < 1 || *attempts > max_max_attempts))
-        refuse(fmt::format("{}: max_attempts must be 1 to {}", whose, max_max_attempts));
+    if (attempts && (*attempts < 1 || *attempts > rules::max_attempts))
+        refuse(fmt::format("{}: max_attempts must be 1 to {}", whose, rules::max_attempts));
 }
 
 void check_backoff(
@@ -33,7 +30,7 @@ void check_backoff(
 
 void check_text(std::string_view what, std::string_view text, std::size_t max_bytes) {
     if (text.empty() || text.size() > max_bytes || !is_text(text))
-        refuse(fmt::format("{} must be 1 to {} bytes of UTF-8", what, max_bytes));
+        refuse(fmt::format(texts::bytes_of_text, what, max_bytes));
 }
 
 void check_workflow_options(std::string_view name, const WorkflowOptions& options) {
@@ -42,12 +39,13 @@ void check_workflow_options(std::string_view name, const WorkflowOptions& option
     check_backoff(whose, options.backoff_base, options.backoff_cap);
     if (options.lease) check_positive(whose + ": lease", *options.lease);
     if (options.run_timeout) check_delay(whose + ": run_timeout", *options.run_timeout);
-    if (options.max_strikes && (*options.max_strikes < 1 || *options.max_strikes > 1000))
-        refuse(whose + ": max_strikes must be 1 to 1000");
+    if (options.max_strikes &&
+        (*options.max_strikes < 1 || *options.max_strikes > rules::max_strikes))
+        refuse(fmt::format("{}: max_strikes must be 1 to {}", whose, rules::max_strikes));
     if (options.dead_letter_workflow && !options.dead_letter_workflow->empty()) {
         check_name("workflow", *options.dead_letter_workflow);
         if (*options.dead_letter_workflow == name)
-            refuse(whose + ": cannot be its own dead letter workflow");
+            refuse(fmt::format(texts::workflow_forwards_to_itself, name));
     }
 }
 
@@ -57,23 +55,22 @@ void check_new_run(const NewRun& run, std::size_t max_payload_bytes) {
     check_place(run.options.priority, run.options.delay, run.options.at);
     check_attempts("trigger", run.options.max_attempts);
     if (run.options.idempotency_key)
-        check_text("an idempotency key", *run.options.idempotency_key, max_key_bytes);
-    if (run.options.tags.size() > max_tags)
-        refuse(fmt::format("a run has at most {} tags", max_tags));
-    for (const std::string& tag : run.options.tags) check_text("a tag", tag, max_tag_bytes);
+        check_text("an idempotency key", *run.options.idempotency_key, rules::max_key_bytes);
+    if (run.options.tags.size() > rules::max_tags)
+        refuse(fmt::format(texts::tags, rules::max_tags));
+    for (const std::string& tag : run.options.tags) check_text("a tag", tag, rules::max_tag_bytes);
 }
 
 void check_run_page(const RunPage& page) {
-    if (page.limit < 1 || page.limit > 10'000) refuse("a page's limit must be 1 to 10000");
+    check_page_limit(page.limit);
 }
 
 void check_recorded_step_id(std::string_view id) {
-    // Room for the number of a use.
-    check_text("a step's id", id, max_step_id_bytes + 12);
+    check_text("a step's id", id, rules::max_recorded_id_bytes);
 }
 
 void check_step_id(std::string_view id) {
-    check_text("a step's id", id, max_step_id_bytes);
+    check_text("a step's id", id, rules::max_step_id_bytes);
     if (id.find('#') != std::string_view::npos)
         refuse(fmt::format("step id '{}': '#' is not allowed, it numbers the uses of one id", id));
 }

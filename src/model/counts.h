@@ -7,16 +7,12 @@
 #include <pawl/stats.h>
 #include <pawl/workflow.h>
 
+#include "model/rules.h"
+
 namespace pawl::model {
 
-// sql/postgres/functions/shared/counts.sql has the same one.
-inline constexpr std::int64_t count_limit = 10'000;
-// Of the archive of each queue, if all queues are counted: a store with hundreds of them answers at
-// once.
-inline constexpr std::int64_t archive_list_limit = 1'000;
-
 // `rows` were found by a query that stops behind `limit`.
-[[nodiscard]] inline Count bounded(std::int64_t rows, std::int64_t limit = count_limit) {
+[[nodiscard]] inline Count bounded(std::int64_t rows, std::int64_t limit = rules::count_limit) {
     return {std::min(rows, limit), rows <= limit};
 }
 

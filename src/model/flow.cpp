@@ -8,12 +8,12 @@
 
 #include "model/check.h"
 #include "model/enum_names.h"
+#include "model/rules.h"
+#include "model/texts.h"
 
 namespace pawl::model {
 
 namespace {
-
-constexpr std::size_t max_slug_bytes = 128;
 
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -24,16 +24,11 @@ bool is_digit(char c) {
 }
 
 void check_slug(std::string_view what, std::string_view slug) {
-    const bool good = !slug.empty() && slug.size() <= max_slug_bytes && is_letter(slug.front()) &&
+    const bool good = !slug.empty() && slug.size() <= rules::max_name_bytes &&
+                      is_letter(slug.front()) &&
                       std::ranges::all_of(slug, [](char c) { return is_letter(c) || is_digit(c); });
-    if (!good)
-        refuse(fmt::format(
-            "invalid {} slug '{}': use 1 to {} letters, digits and '_', not starting with a digit",
-            what,
-            slug,
-            max_slug_bytes
-        ));
-    if (slug == "run") refuse(fmt::format("invalid {} slug 'run': it names the run's input", what));
+    if (!good) refuse(fmt::format(texts::slug, what, slug, rules::max_name_bytes));
+    if (slug == "run") refuse(fmt::format(texts::slug_run, what));
 }
 
 void check_common(
@@ -42,8 +37,8 @@ void check_common(
     const std::optional<Duration>& base_delay,
     const std::optional<Duration>& timeout
 ) {
-    if (max_attempts && (*max_attempts < 0 || *max_attempts > max_max_attempts))
-        refuse(fmt::format("{}: max_attempts must be 0 (no retry) to {}", whose, max_max_attempts));
+    if (max_attempts && (*max_attempts < 0 || *max_attempts > rules::max_attempts))
+        refuse(fmt::format(texts::task_attempts, whose, rules::max_attempts));
     if (base_delay) check_delay(whose + ": base_delay", *base_delay);
     if (timeout) check_delay(whose + ": timeout", *timeout);
 }
@@ -55,7 +50,7 @@ void check_pattern(
     try {
         check_json(pattern->text);
     } catch (const Error& error) {
-        refuse(fmt::format("{}: {} is not JSON: {}", whose, name, error.what()));
+        refuse(fmt::format(texts::not_json, whose, name, error.what()));
     }
 }
 
@@ -68,7 +63,7 @@ template <class T>
 void compare(std::string& differences, std::string_view name, const T& stored, const T& given) {
     if (stored == given) return;
     if (!differences.empty()) differences += "; ";
-    differences += fmt::format("{} is {}, not {}", name, stored, given);
+    differences += fmt::format(texts::value_differs, name, stored, given);
 }
 
 std::string in_words(const std::optional<int>& value) {
@@ -207,25 +202,23 @@ std::string difference(const FlowShape& stored, const FlowShape& given) {
         const FlowStep& b = given.steps[i];
         const std::string what = difference(a, b);
         if (a.slug != b.slug) {
-            all.push_back(fmt::format("step {} is '{}', not '{}'", i, a.slug, b.slug));
+            all.push_back(fmt::format(texts::step_differs, i, a.slug, b.slug));
         } else if (!what.empty()) {
             all.push_back(fmt::format("step '{}': {}", a.slug, what));
         }
     }
     if (stored.steps.size() != given.steps.size()) {
-        all.push_back(
-            fmt::format("it has {} steps, not {}", stored.steps.size(), given.steps.size())
-        );
+        all.push_back(fmt::format(texts::steps_differ, stored.steps.size(), given.steps.size()));
     }
     return fmt::format("{}", fmt::join(all, "; "));
 }
 
 Duration flow_retry_delay(Duration base, int attempts) {
-    constexpr int enough_doublings = 22;  // of a millisecond are more than an hour
-    Duration delay = std::min(base, max_flow_delay);
-    for (int i = 0; i < std::min(attempts, enough_doublings) && delay < max_flow_delay; ++i)
+    constexpr Duration longest = rules::longest_flow_delay;
+    Duration delay = std::min(base, longest);
+    for (int i = 0; i < std::min(attempts, rules::most_flow_doublings) && delay < longest; ++i)
         delay *= 2;
-    return std::min(delay, max_flow_delay);
+    return std::min(delay, longest);
 }
 
 }  // namespace pawl::model

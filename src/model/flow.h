@@ -9,14 +9,6 @@
 
 namespace pawl::model {
 
-inline constexpr int default_flow_attempts = 3;
-inline constexpr Duration default_flow_base_delay = 5s;
-inline constexpr Duration default_flow_timeout = 60s;
-inline constexpr Duration max_flow_delay = std::chrono::hours(1);
-// A poller that has not answered that long after the timeout loses its task; a worker's handler
-// that has not returned by then is reported as timed out.
-inline constexpr Duration task_grace = 2s;
-
 // All throw invalid_argument.
 void check_flow_slug(std::string_view slug);
 void check_flow_options(std::string_view slug, const FlowOptions& options);
@@ -38,7 +30,7 @@ void check_flow_deps(
 [[nodiscard]] std::string difference(const FlowStep& stored, const FlowStep& given);
 [[nodiscard]] std::string difference(const FlowShape& stored, const FlowShape& given);
 
-// base_delay * 2^attempts, at most an hour.
+// base_delay * 2^attempts, at most rules::longest_flow_delay.
 [[nodiscard]] Duration flow_retry_delay(Duration base, int attempts);
 
 }  // namespace pawl::model

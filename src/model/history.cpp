@@ -8,32 +8,42 @@
 #include <unordered_map>
 #include <utility>
 
+#include "model/event_kinds.h"
+
 namespace pawl::model {
 
 namespace {
 
 constexpr int no_step = std::numeric_limits<int>::max();  // behind all steps
 
+using Kind = EventKind;
+
 template <std::size_t N>
-bool is_one_of(const std::array<std::string_view, N>& kinds, std::string_view kind) {
-    return std::ranges::find(kinds, kind) != kinds.end();
+bool is_one_of(const std::array<Kind, N>& kinds, const HistoryEntry& entry) {
+    const auto kind = event_kind(entry.kind);
+    return kind && std::ranges::find(kinds, *kind) != kinds.end();
 }
 
-constexpr std::array<std::string_view, 6> run_end_kinds{
-    "run_succeeded", "run_failed", "cancelled", "poison", "no_handler_registered", "buried"};
-constexpr std::array<std::string_view, 4> step_end_kinds{
-    "step_succeeded", "step_failed", "step_skipped", "step_cancelled"};
-constexpr std::array<std::string_view, 4> task_end_kinds{
-    "task_succeeded", "task_failed", "task_skipped", "task_cancelled"};
-constexpr std::array<std::string_view, 3> after_end_kinds{"retried", "forked", "deleted"};
+constexpr std::array run_end_kinds{
+    Kind::run_succeeded,
+    Kind::run_failed,
+    Kind::cancelled,
+    Kind::poison,
+    Kind::no_handler_registered,
+    Kind::buried};
+constexpr std::array step_end_kinds{
+    Kind::step_succeeded, Kind::step_failed, Kind::step_skipped, Kind::step_cancelled};
+constexpr std::array task_end_kinds{
+    Kind::task_succeeded, Kind::task_failed, Kind::task_skipped, Kind::task_cancelled};
+constexpr std::array after_end_kinds{Kind::retried, Kind::forked, Kind::deleted};
 
 // The same for a row and an event that say the same.
 std::string identity(const HistoryEntry& entry) {
     std::string id = entry.kind + '/' + entry.step;
     // The event of a skip names the task that failed.
-    if (entry.task_index && entry.kind != "step_skipped")
+    if (entry.task_index && !is(entry, Kind::step_skipped))
         id += '/' + std::to_string(*entry.task_index);
-    if (entry.kind == "task_started") id += '/' + std::to_string(entry.attempt);
+    if (is(entry, Kind::task_started)) id += '/' + std::to_string(entry.attempt);
     return id;
 }
 
@@ -42,7 +52,7 @@ void add_to_row(HistoryEntry& row, HistoryEntry event) {
     if (!row.worker) row.worker = event.worker;
     if (event.delivery > 0) row.delivery = event.delivery;
     if (row.attempt == 0) row.attempt = event.attempt;
-    if (row.kind == "cancelled" || row.kind == "deleted") row.data = std::move(event.data);
+    if (is(row, Kind::cancelled) || is(row, Kind::deleted)) row.data = std::move(event.data);
 }
 
 // What has one time: the beginning of the run, then its hand-outs (a flow has none) with the steps
@@ -73,26 +83,26 @@ public:
         Place place;
         place.at = entry.at;
         place.event = event;
-        if (entry.kind == "triggered" || entry.kind == "step_taken_over") {
+        if (is(entry, Kind::triggered) || is(entry, Kind::step_taken_over)) {
             place.phase = 0;
             place.position = -1;
-        } else if (is_one_of(run_end_kinds, entry.kind)) {
+        } else if (is_one_of(run_end_kinds, entry)) {
             place.phase = 2;
-        } else if (is_one_of(after_end_kinds, entry.kind)) {
+        } else if (is_one_of(after_end_kinds, entry)) {
             place.phase = 3;
-        } else if (entry.kind == "started") {
+        } else if (is(entry, Kind::started)) {
             place.position = -1;
         }
         if (!is_flow_ && place.phase == 1) place.delivery = entry.delivery;
         if (entry.step.empty() || place.phase > 1) return place;
         const auto position = positions_.find(entry.step);
         if (position != positions_.end()) place.position = position->second;
-        if (entry.kind == "step_started") place.part = 0;
-        if (is_one_of(step_end_kinds, entry.kind)) place.part = 2;
+        if (is(entry, Kind::step_started)) place.part = 0;
+        if (is_one_of(step_end_kinds, entry)) place.part = 2;
         place.task = entry.task_index.value_or(-1);
         place.attempt = entry.attempt;
-        if (entry.kind == "task_started") place.rank = 0;
-        if (entry.kind == "resumed" || is_one_of(task_end_kinds, entry.kind)) place.rank = 2;
+        if (is(entry, Kind::task_started)) place.rank = 0;
+        if (is(entry, Kind::resumed) || is_one_of(task_end_kinds, entry)) place.rank = 2;
         return place;
     }
 
@@ -108,12 +118,11 @@ void join_single_tasks(std::vector<HistoryEntry>& told, const RunRows& rows) {
         if (step == rows.steps.end() || step->initial_tasks != 1) return told.end();
         return std::ranges::find_if(told, [&](const HistoryEntry& entry) {
             return entry.step == task.step && entry.at == task.at &&
-                   is_one_of(step_end_kinds, entry.kind) &&
-                   entry.kind.substr(5) == task.kind.substr(5);
+                   is_one_of(step_end_kinds, entry) && entry.kind.substr(5) == task.kind.substr(5);
         });
     };
     for (HistoryEntry& entry : told) {
-        const auto step = is_one_of(task_end_kinds, entry.kind) ? step_end(entry) : told.end();
+        const auto step = is_one_of(task_end_kinds, entry) ? step_end(entry) : told.end();
         if (step == told.end()) continue;
         step->attempt = entry.attempt;
         step->delivery = entry.delivery;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "model/event_kinds.h"
 #include "model/history.h"
 #include "model/run_error.h"
 
@@ -9,12 +10,16 @@ namespace pawl::model {
 
 namespace {
 
-HistoryEntry new_entry(Timestamp at, std::string kind, Json data = Json{"{}"}) {
+HistoryEntry new_entry(Timestamp at, std::string_view kind, Json data) {
     HistoryEntry entry;
     entry.at = at;
-    entry.kind = std::move(kind);
+    entry.kind = kind;
     entry.data = std::move(data);
     return entry;
+}
+
+HistoryEntry new_entry(Timestamp at, EventKind kind, Json data = Json{"{}"}) {
+    return new_entry(at, to_string(kind), std::move(data));
 }
 
 Json json_string(const std::string& text) {
@@ -22,19 +27,19 @@ Json json_string(const std::string& text) {
         nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
-std::string end_kind(const RunInfo& run) {
-    if (run.status == RunStatus::success) return "run_succeeded";
-    if (run.status == RunStatus::cancelled) return "cancelled";
+EventKind end_kind(const RunInfo& run) {
+    if (run.status == RunStatus::success) return EventKind::run_succeeded;
+    if (run.status == RunStatus::cancelled) return EventKind::cancelled;
     const std::string type = run.error ? to_run_error(*run.error).type : std::string();
-    for (const char* kind : {"poison", "no_handler_registered", "buried"})
-        if (type == kind) return kind;
-    return "run_failed";
+    for (const auto kind : {EventKind::poison, EventKind::no_handler_registered, EventKind::buried})
+        if (type == to_string(kind)) return kind;
+    return EventKind::run_failed;
 }
 
 void tell_run(const RunInfo& run, std::vector<HistoryEntry>& told) {
-    told.push_back(new_entry(run.created_at, "triggered", run.input));
+    told.push_back(new_entry(run.created_at, EventKind::triggered, run.input));
     if (run.started_at) {
-        HistoryEntry& started = told.emplace_back(new_entry(*run.started_at, "started"));
+        HistoryEntry& started = told.emplace_back(new_entry(*run.started_at, EventKind::started));
         if (!run.remaining_steps) started.delivery = 1;
     }
     if (run.completed_at) {
@@ -45,32 +50,32 @@ void tell_run(const RunInfo& run, std::vector<HistoryEntry>& told) {
         if (run.error) end.data = *run.error;
     }
     if (run.deleted_at) {
-        HistoryEntry& deleted = told.emplace_back(new_entry(*run.deleted_at, "deleted"));
+        HistoryEntry& deleted = told.emplace_back(new_entry(*run.deleted_at, EventKind::deleted));
         deleted.delivery = run.delivery;
         deleted.data = Json{R"({"reason":)" + json_string(run.deleted_reason).text + "}"};
     }
 }
 
-std::string end_kind(StepStatus status) {
+std::optional<EventKind> end_kind(StepStatus status) {
     switch (status) {
         case StepStatus::success:
-            return "step_succeeded";
+            return EventKind::step_succeeded;
         case StepStatus::error:
-            return "step_failed";
+            return EventKind::step_failed;
         case StepStatus::skipped:
-            return "step_skipped";
+            return EventKind::step_skipped;
         case StepStatus::cancelled:
-            return "step_cancelled";
+            return EventKind::step_cancelled;
         case StepStatus::pending:
         case StepStatus::running:
         case StepStatus::paused:
             break;
     }
-    return {};
+    return std::nullopt;
 }
 
-HistoryEntry of_step(const StepInfo& step, Timestamp at, std::string kind, Json data) {
-    HistoryEntry entry = new_entry(at, std::move(kind), std::move(data));
+HistoryEntry of_step(const StepInfo& step, Timestamp at, EventKind kind, Json data) {
+    HistoryEntry entry = new_entry(at, kind, std::move(data));
     entry.step = step.id;
     entry.attempt = step.attempt;
     entry.delivery = step.delivery;
@@ -85,11 +90,9 @@ Json result_of(const StepInfo& step) {
     return step.output.value_or(Json{"{}"});
 }
 
-bool has_event(
-    const std::vector<RunEvent>& events, std::string_view step, const std::string& kind
-) {
+bool has_event(const std::vector<RunEvent>& events, std::string_view step, EventKind kind) {
     return std::ranges::any_of(events, [&](const RunEvent& event) {
-        return event.kind == kind && told_by_event(event).step == step;
+        return event.kind == to_string(kind) && told_by_event(event).step == step;
     });
 }
 
@@ -107,55 +110,56 @@ bool is_taken_over(const RunRows& rows, const StepInfo& step) {
 void tell_step(
     const StepInfo& step, const std::vector<RunEvent>& events, std::vector<HistoryEntry>& told
 ) {
-    const std::string ended_as = end_kind(step.status);
+    const auto ended_as = end_kind(step.status);
     if (step.started_at) {
-        told.push_back(
-            of_step(step, *step.started_at, "step_started", step.input.value_or(Json{"{}"}))
-        );
-        const std::string waits =
-            step.wake_at || step.pause_message.empty() ? "suspended" : "paused";
-        if (step.status == StepStatus::paused && !has_event(events, step.id, "paused") &&
-            !has_event(events, step.id, "suspended")) {
+        told.push_back(of_step(
+            step, *step.started_at, EventKind::step_started, step.input.value_or(Json{"{}"})
+        ));
+        const EventKind waits =
+            step.wake_at || step.pause_message.empty() ? EventKind::suspended : EventKind::paused;
+        if (step.status == StepStatus::paused && !has_event(events, step.id, EventKind::paused) &&
+            !has_event(events, step.id, EventKind::suspended)) {
             const RunError why{"pause", step.pause_message, step.id, step.attempt};
             told.push_back(of_step(step, *step.started_at, waits, to_json(why)));
         }
     }
-    if (!ended_as.empty() && step.completed_at)
-        told.push_back(of_step(step, *step.completed_at, ended_as, result_of(step)));
+    if (ended_as && step.completed_at)
+        told.push_back(of_step(step, *step.completed_at, *ended_as, result_of(step)));
 }
 
-std::string end_kind(TaskStatus status) {
+std::optional<EventKind> end_kind(TaskStatus status) {
     switch (status) {
         case TaskStatus::success:
-            return "task_succeeded";
+            return EventKind::task_succeeded;
         case TaskStatus::error:
-            return "task_failed";
+            return EventKind::task_failed;
         case TaskStatus::skipped:
-            return "task_skipped";
+            return EventKind::task_skipped;
         case TaskStatus::cancelled:
-            return "task_cancelled";
+            return EventKind::task_cancelled;
         case TaskStatus::queued:
         case TaskStatus::running:
             break;
     }
-    return {};
+    return std::nullopt;
 }
 
 void tell_task(const TaskInfo& task, std::vector<HistoryEntry>& told) {
-    const auto add = [&](Timestamp at, std::string kind, Json data) {
-        HistoryEntry& entry = told.emplace_back(new_entry(at, std::move(kind), std::move(data)));
+    const auto add = [&](Timestamp at, EventKind kind, Json data) {
+        HistoryEntry& entry = told.emplace_back(new_entry(at, kind, std::move(data)));
         entry.step = task.task.step;
         entry.task_index = task.task.task_index;
         entry.attempt = task.attempts;
         entry.delivery = task.delivery;
         entry.worker = task.worker;
     };
-    if (task.started_at) add(*task.started_at, "task_started", task.input.value_or(Json{"{}"}));
-    const std::string ended_as = end_kind(task.status);
-    if (ended_as.empty() || !task.completed_at) return;
+    if (task.started_at)
+        add(*task.started_at, EventKind::task_started, task.input.value_or(Json{"{}"}));
+    const auto ended_as = end_kind(task.status);
+    if (!ended_as || !task.completed_at) return;
     const bool failed = task.status == TaskStatus::error;
     add(*task.completed_at,
-        ended_as,
+        *ended_as,
         failed ? json_string(task.error) : task.output.value_or(Json{"{}"}));
 }
 
@@ -167,7 +171,9 @@ std::vector<HistoryEntry> told_by_rows(const RunRows& rows, const std::vector<Ru
     std::vector<std::string> taken_over;
     for (const StepInfo& step : rows.steps) {
         if (is_taken_over(rows, step)) {
-            told.push_back(of_step(step, rows.run.created_at, "step_taken_over", result_of(step)));
+            told.push_back(
+                of_step(step, rows.run.created_at, EventKind::step_taken_over, result_of(step))
+            );
             taken_over.push_back(step.id);
         } else {
             tell_step(step, events, told);
@@ -186,8 +192,8 @@ HistoryEntry told_by_event(const RunEvent& event) {
     entry.worker = event.worker;
     const auto data = nlohmann::json::parse(event.data.text, nullptr, false);
     if (!data.is_object()) return entry;
-    const bool of_run =
-        event.kind == "run_failed" || event.kind == "run_retry" || event.kind == "forked";
+    const bool of_run = is(entry, EventKind::run_failed) || is(entry, EventKind::run_retry) ||
+                        is(entry, EventKind::forked);
     if (const auto step = data.find("step"); !of_run && step != data.end() && step->is_string())
         entry.step = step->get<std::string>();
     if (const auto task = data.find("task_index"); task != data.end() && task->is_number_integer())

@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/event_kinds.h"
 #include "model/history.h"
 #include "model/run_error.h"
 
 namespace pawl::model {
 
 namespace {
+
+using Kind = EventKind;
 
 std::string member(const HistoryEntry& entry, const char* name) {
     const auto data = nlohmann::json::parse(entry.data.text, nullptr, false);
@@ -57,16 +60,17 @@ std::string by(const HistoryEntry& entry) {
 }
 
 std::string of_manual_action(const HistoryEntry& entry) {
-    const std::string& kind = entry.kind;
-    if (kind == "cancelled") return "cancelled" + by(entry) + after_colon(member(entry, "message"));
-    if (kind == "deleted") return "deleted" + by(entry) + after_colon(member(entry, "reason"));
-    if (kind == "resume_rejected")
+    if (is(entry, Kind::cancelled))
+        return "cancelled" + by(entry) + after_colon(member(entry, "message"));
+    if (is(entry, Kind::deleted))
+        return "deleted" + by(entry) + after_colon(member(entry, "reason"));
+    if (is(entry, Kind::resume_rejected))
         return subject(entry) + " paused again" + after_colon(member(entry, "message"));
-    if (kind == "resumed") return subject(entry) + " resumed" + by(entry);
-    if (kind == "woken") return "woken" + by(entry);
-    if (kind == "repaired") return "its lost message was restored" + by(entry);
-    if (kind == "retried") return "retried" + by(entry) + ": run " + member(entry, "run_id");
-    if (kind == "forked") {
+    if (is(entry, Kind::resumed)) return subject(entry) + " resumed" + by(entry);
+    if (is(entry, Kind::woken)) return "woken" + by(entry);
+    if (is(entry, Kind::repaired)) return "its lost message was restored" + by(entry);
+    if (is(entry, Kind::retried)) return "retried" + by(entry) + ": run " + member(entry, "run_id");
+    if (is(entry, Kind::forked)) {
         return fmt::format(
             "forked{} at step '{}': run {}",
             by(entry),
@@ -79,22 +83,22 @@ std::string of_manual_action(const HistoryEntry& entry) {
 
 std::string of_wait(const HistoryEntry& entry) {
     const std::string why = member(entry, "message");
-    if (entry.kind == "paused")
+    if (is(entry, Kind::paused))
         return (entry.step.empty() ? "paused" : "paused at " + subject(entry)) + after_colon(why);
     return "waits at " + subject(entry) + after_colon(why);
 }
 
 std::string of_failure(const HistoryEntry& entry) {
-    const std::string& kind = entry.kind;
-    if (kind == "step_retry" || kind == "task_retry" || kind == "run_retry")
+    if (is(entry, Kind::step_retry) || is(entry, Kind::task_retry) || is(entry, Kind::run_retry))
         return subject(entry) + " failed" + in_attempt(entry) + ", to be tried again" +
                after_colon(error_words(entry));
-    if (kind == "step_failed" || kind == "task_failed")
+    if (is(entry, Kind::step_failed) || is(entry, Kind::task_failed))
         return subject(entry) + " failed" + in_attempt(entry) + after_colon(error_words(entry));
-    if (kind == "run_failed") return "failed" + after_colon(error_words(entry));
-    if (kind == "poison" || kind == "no_handler_registered" || kind == "buried")
-        return "failed" + after_colon(member(entry, "message")) + " (" + kind + ")";
-    if (kind == "lease_lost") {
+    if (is(entry, Kind::run_failed)) return "failed" + after_colon(error_words(entry));
+    if (is(entry, Kind::poison) || is(entry, Kind::no_handler_registered) ||
+        is(entry, Kind::buried))
+        return "failed" + after_colon(member(entry, "message")) + " (" + entry.kind + ")";
+    if (is(entry, Kind::lease_lost)) {
         return fmt::format(
             "no report about {} within the lease of delivery {}: handed out again",
             subject(entry),
@@ -107,28 +111,29 @@ std::string of_failure(const HistoryEntry& entry) {
 }  // namespace
 
 std::string history_text(const HistoryEntry& entry, const RunInfo& run) {
-    const std::string& kind = entry.kind;
-    if (kind == "triggered") return of_trigger(run);
-    if (kind == "started")
+    if (is(entry, Kind::triggered)) return of_trigger(run);
+    if (is(entry, Kind::started))
         return entry.delivery > 1 ? fmt::format("handed out again (delivery {})", entry.delivery)
                                   : "started";
-    if (kind == "run_succeeded") return "succeeded";
-    if (kind == "step_taken_over")
+    if (is(entry, Kind::run_succeeded)) return "succeeded";
+    if (is(entry, Kind::step_taken_over))
         return fmt::format("{} taken over from run {}", subject(entry), run.origin.value());
-    if (kind == "step_started" || kind == "task_started")
+    if (is(entry, Kind::step_started) || is(entry, Kind::task_started))
         return subject(entry) + " started" + again(entry);
-    if (kind == "step_succeeded" || kind == "task_succeeded") return subject(entry) + " succeeded";
-    if (kind == "step_cancelled" || kind == "task_cancelled") return subject(entry) + " cancelled";
-    if (kind == "task_skipped") return subject(entry) + " skipped";
-    if (kind == "step_skipped") {
+    if (is(entry, Kind::step_succeeded) || is(entry, Kind::task_succeeded))
+        return subject(entry) + " succeeded";
+    if (is(entry, Kind::step_cancelled) || is(entry, Kind::task_cancelled))
+        return subject(entry) + " cancelled";
+    if (is(entry, Kind::task_skipped)) return subject(entry) + " skipped";
+    if (is(entry, Kind::step_skipped)) {
         const std::string why = member(entry, "skip_reason");
         return subject(entry) + " skipped" + after_colon(why.empty() ? error_words(entry) : why);
     }
-    if (kind == "suspension_swallowed") return "its function caught what suspends it";
-    if (kind == "paused" || kind == "suspended") return of_wait(entry);
+    if (is(entry, Kind::suspension_swallowed)) return "its function caught what suspends it";
+    if (is(entry, Kind::paused) || is(entry, Kind::suspended)) return of_wait(entry);
     std::string words = of_failure(entry);
     if (words.empty()) words = of_manual_action(entry);
-    return words.empty() ? kind : words;
+    return words.empty() ? entry.kind : words;
 }
 
 }  // namespace pawl::model

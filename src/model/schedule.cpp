@@ -7,13 +7,11 @@
 
 #include "model/check.h"
 #include "model/cron.h"
+#include "model/rules.h"
 
 namespace pawl::model {
 
 namespace {
-
-constexpr int max_catch_up_limit = 10'000;
-constexpr Duration longest_jitter = std::chrono::hours(24 * 365);
 
 // The fire times of a schedule, one after the other.
 class FireTimes {
@@ -111,9 +109,15 @@ DueRun due_run(const ScheduleInfo& schedule, Timestamp fire_at) {
 }
 
 void check_time(const ScheduleInfo& schedule, const std::optional<Timestamp>& time) {
-    constexpr auto year_9999 = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
-    if (time && (*time > year_9999 || *time < Timestamp{}))
-        refuse_schedule(schedule, "start and end must lie between the years 1970 and 9999");
+    if (time && !is_storable(*time))
+        refuse_schedule(
+            schedule,
+            fmt::format(
+                "start and end must lie between the years {} and {}",
+                rules::earliest_year,
+                rules::latest_year
+            )
+        );
 }
 
 std::optional<Timestamp> none_at_epoch(Timestamp time) {
@@ -187,11 +191,11 @@ void check_schedule(const ScheduleInfo& schedule, std::size_t max_payload_bytes)
     check_size("the parameters", schedule.params.text.size(), max_payload_bytes);
     check_json(schedule.params.text);
     check_place(schedule.priority, Duration::zero(), std::nullopt);
-    if (schedule.jitter < Duration::zero() || schedule.jitter > longest_jitter)
+    if (schedule.jitter < Duration::zero() || schedule.jitter > rules::longest_jitter)
         refuse_schedule(schedule, "jitter must be 0 to 365 days");
-    if (schedule.catch_up_limit < 1 || schedule.catch_up_limit > max_catch_up_limit)
+    if (schedule.catch_up_limit < 1 || schedule.catch_up_limit > rules::max_catch_up)
         refuse_schedule(
-            schedule, fmt::format("catch_up_limit must be 1 to {}", max_catch_up_limit)
+            schedule, fmt::format("catch_up_limit must be 1 to {}", rules::max_catch_up)
         );
     check_time(schedule, schedule.start);
     check_time(schedule, schedule.end);

@@ -7,6 +7,8 @@
 
 #include "base/deadline.h"
 #include "engine/reconnect.h"
+#include "model/rules.h"
+#include "runtime/sleep_until_stop.h"
 
 namespace pawl::runtime {
 
@@ -14,13 +16,12 @@ namespace {
 
 constexpr Duration refresh_every = 1s;
 constexpr Duration look_for_unhandled_every = 200ms;
-constexpr Duration poll_deaf = 500ms;  // where other processes cannot wake us
+constexpr Duration poll_without_notify = 500ms;  // if other processes cannot wake this one
 constexpr int max_claim = 1'000;
 
-void set_times(Executing& call, std::chrono::steady_clock::time_point asked_at) {
-    const auto first = std::ranges::min_element(call.messages, {}, &Message::visible_at);
-    call.claimed_at_steady = asked_at;
-    call.stale_at = asked_at + (first->visible_at - call.claimed_at) / 2;
+void set_stale_at(Call& call) {
+    const auto first = std::ranges::min_element(call.messages(), {}, &Message::visible_at);
+    call.stale_at = call.claimed_at_steady() + (first->visible_at - call.claimed_at()) / 2;
 }
 
 }  // namespace
@@ -127,8 +128,8 @@ void Claimer::resume() {
     backend_.wake_hub().notify_all();
 }
 
-void Claimer::distrust() {
-    distrusts_until_ = Clock::now() + options_.lease.value_or(backend_.options().lease);
+void Claimer::assume_stale_liveness() {
+    liveness_stale_until_ = Clock::now() + options_.lease.value_or(backend_.options().lease);
 }
 
 void Claimer::work(const std::stop_token& stop) {
@@ -136,13 +137,13 @@ void Claimer::work(const std::stop_token& stop) {
         try {
             const auto ticket = backend_.wake_hub().ticket();
             if (paused_) suspects_.give_back_all();
-            suspects_.attend(stop);
+            suspects_.execute_due(stop);
             hand_back_unknown();
             if (!paused_) claim_once(seam::Scan::streaming, stop);
             if (paused_ || !more_) wait_for_work(ticket, stop);
             error_pause_ = 20ms;
         } catch (const std::exception& error) {
-            distrust();
+            assume_stale_liveness();
             note_lost_answer();
             if (!outage_.failed(error))
                 log_.write(
@@ -152,7 +153,8 @@ void Claimer::work(const std::stop_token& stop) {
                     )
                 );
             if (meters_ != nullptr) meters_->claim_errors.add();
-            pause_after_error(stop);
+            sleep_until_stop(Clock::now() + error_pause_, stop);
+            error_pause_ = std::min<Duration>(error_pause_ * 2, 1s);
         }
     }
 }
@@ -183,13 +185,14 @@ void Claimer::refresh_queues() {
         queues_.insert(queues_.end(), queues.begin(), queues.end());
         source.stream.set_queues(std::move(queues));
     }
+    topics_.assign(queues_.begin(), queues_.end());
     refreshed_at_ = Clock::now();
 }
 
 // Their options may be changed while we run.
 void Claimer::refresh_workflows(const Specs& specs) {
     std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows;
-    for (WorkflowInfo& info : backend_.workflows(std::nullopt)) {
+    for (WorkflowInfo& info : backend_.workflows_named(names_)) {
         const QueueId queue = info.queue;
         if (specs.contains(queue))
             workflows.emplace(queue, std::make_shared<const WorkflowInfo>(std::move(info)));
@@ -211,15 +214,15 @@ std::shared_ptr<const WorkflowInfo> Claimer::workflow_of(QueueId queue, const Ha
     WorkflowInfo defaults;
     defaults.queue = queue;
     defaults.name = spec.queue;
-    defaults.backoff_base = 1s;
-    defaults.backoff_cap = 5min;
+    defaults.backoff_base = model::rules::default_backoff_base;
+    defaults.backoff_cap = model::rules::default_backoff_cap;
     return info = std::make_shared<const WorkflowInfo>(std::move(defaults));
 }
 
 // A subscriber of a prefix answers for all that is below it. While nobody could tell that he lives,
 // nobody is taken for dead.
 void Claimer::fail_unhandled() {
-    if (options_.prefixes.empty() || Clock::now() < distrusts_until_.load()) return;
+    if (options_.prefixes.empty() || Clock::now() < liveness_stale_until_.load()) return;
     look_again_ = Clock::now() - unhandled_at_ < look_for_unhandled_every;
     if (look_again_) return;
     for (const RunId run : backend_.fail_unhandled(options_.prefixes))
@@ -235,9 +238,9 @@ int Claimer::claim_ready() {
     int count = 0;
     do {
         count += claim_once(seam::Scan::exact, {});
-        suspects_.attend({});
+        suspects_.execute_due({});
         give_back_late(Clock::now());
-    } while (more_ && round_->late.size() < most_late);
+    } while (more_ && round_->late.size() < max_late);
     give_back_late(Clock::time_point::max());
     round_.reset();
     return count;
@@ -245,7 +248,7 @@ int Claimer::claim_ready() {
 
 void Claimer::hold_late(Calls calls, Clock::time_point asked_at) {
     for (auto& call : calls) {
-        const auto until = asked_at + SuspectPolicy::hold_time(claimed_lease(*call));
+        const auto until = asked_at + SuspectPolicy::hold_time(call->claimed_lease());
         round_->late.push_back({std::move(call), until});
     }
 }
@@ -326,55 +329,70 @@ Claimer::Taken Claimer::claim_from(
 
     leases_.add(claim.messages, claim.now, asked_at);
     const int count = static_cast<int>(claim.messages.size());
-    auto calls = to_calls(claim);
+    auto calls = to_calls(claim, asked_at);
     // The worker was suspended while the claim was under way: it takes nothing any more.
     const bool suspended = paused_ && scan == seam::Scan::streaming;
     if (suspended) hand_back(committer_, leases_, calls);
     if (late) hold_late(std::move(calls), asked_at);
     if (late || suspended) return {};
-    for (const auto& call : calls) set_times(*call, asked_at);
     log_claim(claim, calls);
     const Taken taken{count, static_cast<int>(calls.size())};
     const auto suspects = std::stable_partition(calls.begin(), calls.end(), [](const auto& call) {
-        return !Suspects::is_one(call->messages.front());
+        return !Suspects::is_suspect(call->messages().front());
     });
     if (suspects != calls.end()) more_ = true;  // one mostly comes alone, whatever else there is
     suspects_.hold({std::make_move_iterator(suspects), std::make_move_iterator(calls.end())});
     calls.erase(suspects, calls.end());
     executor_.push(std::move(calls));
-    suspects_.attend(stop);
+    suspects_.execute_due(stop);
     return taken;
 }
 
 // One call per message, or per batch of a queue's messages, in the order of the claim. A suspect is
 // in no batch.
-std::vector<std::shared_ptr<Executing>> Claimer::to_calls(seam::Claim& claim) {
-    std::vector<std::shared_ptr<Executing>> calls;
-    std::unordered_map<const HandlerSpec*, Executing*> open;
+Claimer::Calls Claimer::to_calls(seam::Claim& claim, Clock::time_point asked_at) {
+    Calls calls;
+    std::unordered_map<const HandlerSpec*, MessageCall*> open;
+    auto& runners = executor_.runners();
     for (std::size_t i = 0; i < claim.messages.size(); ++i) {
-        const HandlerSpec* spec = specs_.at(claim.queues[i]);
-        const bool suspect = Suspects::is_one(claim.messages[i]);
-        Executing* single = nullptr;
-        Executing*& batch = suspect ? single : open[spec];
-        if (batch == nullptr ||
-            batch->messages.size() >= static_cast<std::size_t>(spec->batch_size)) {
-            calls.push_back(std::make_shared<Executing>());
-            batch = calls.back().get();
-            batch->spec = spec;
-            batch->leases = &leases_;
-            batch->log = &log_;
-            if (meters_ != nullptr) batch->meters = meters_->of(*spec);
-            batch->claimed_at = claim.now;
-            batch->messages.reserve(static_cast<std::size_t>(spec->batch_size));
+        const HandlerSpec* const spec = specs_.at(claim.queues[i]);
+        const Call::Origin origin{
+            spec,
+            &leases_,
+            &log_,
+            meters_ == nullptr ? nullptr : meters_->of(*spec),
+            claim.now,
+            asked_at};
+        Message& message = claim.messages[i];
+        message.queue = spec->queue;
+        if (i < claim.tasks.size()) {
+            calls.push_back(std::make_shared<TaskCall>(
+                origin, runners.tasks, std::move(message), std::move(claim.tasks[i])
+            ));
+            continue;
         }
-        claim.messages[i].queue = spec->queue;
         if (i < claim.runs.size() && claim.runs[i]) {
-            batch->run = std::move(claim.runs[i]);
-            batch->workflow = workflow_of(claim.queues[i], *spec);
+            calls.push_back(std::make_shared<RunCall>(
+                origin,
+                runners.runs,
+                std::move(message),
+                std::move(*claim.runs[i]),
+                workflow_of(claim.queues[i], *spec)
+            ));
+            continue;
         }
-        if (i < claim.tasks.size()) batch->task = std::move(claim.tasks[i]);
-        batch->messages.push_back(std::move(claim.messages[i]));
+        MessageCall* single = nullptr;
+        MessageCall*& batch = Suspects::is_suspect(message) ? single : open[spec];
+        const auto batch_size = static_cast<std::size_t>(spec->batch_size);
+        if (batch == nullptr || batch->batch.size() >= batch_size) {
+            auto call = std::make_shared<MessageCall>(origin, runners.messages);
+            batch = call.get();
+            batch->batch.reserve(batch_size);
+            calls.push_back(std::move(call));
+        }
+        batch->batch.push_back(std::move(message));
     }
+    for (const auto& call : calls) set_stale_at(*call);
     return calls;
 }
 
@@ -390,8 +408,7 @@ void Claimer::hand_back_unknown() {
     if (ask_for_leases_at_.empty() || Clock::now() < ask_for_leases_at_.front()) return;
     std::vector<seam::Write> writes;
     for (const Lease& lease : backend_.leases_of(worker_, queues_)) {
-        if (!leases_.knows(lease))
-            writes.push_back(seam::settle_write(seam::WriteKind::hand_back, lease));
+        if (!leases_.knows(lease)) writes.push_back({lease, seam::HandBack{}});
     }
     ask_for_leases_at_.erase(ask_for_leases_at_.begin());
     if (writes.empty()) return;
@@ -402,17 +419,14 @@ void Claimer::hand_back_unknown() {
     committer_.submit(std::move(writes), {});
 }
 
-void Claimer::log_claim(
-    const seam::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls
-) {
+void Claimer::log_claim(const seam::Claim& claim, const std::vector<std::shared_ptr<Call>>& calls) {
     for (const seam::Poisoned& poisoned : claim.poisoned) {
         const auto spec = specs_.find(poisoned.queue);
         if (spec != specs_.end()) log_.poisoned(*spec->second, poisoned.message, poisoned.reason);
     }
     for (const seam::TakenOver& taken : claim.taken_over) {
-        const auto call = std::ranges::find_if(calls, [&](const auto& executing) {
-            return std::ranges::find(executing->messages, taken.message, &Message::id) !=
-                   executing->messages.end();
+        const auto call = std::ranges::find_if(calls, [&](const auto& candidate) {
+            return std::ranges::count(candidate->messages(), taken.message, &Message::id) > 0;
         });
         if (call != calls.end()) log_.taken_over(**call, taken.from);
     }
@@ -420,7 +434,7 @@ void Claimer::log_claim(
 
 void Claimer::wait_for_work(seam::WakeHub::Ticket ticket, const std::stop_token& stop) {
     Duration poll = options_.poll_interval.value_or(backend_.options().poll_interval);
-    if (!backend_.capabilities().remote_wakeups) poll = std::min(poll, poll_deaf);
+    if (!backend_.capabilities().remote_wakeups) poll = std::min(poll, poll_without_notify);
     auto until = base::deadline_after(poll);
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
     until = std::min(until, suspects_.next_look());
@@ -432,15 +446,7 @@ void Claimer::wait_for_work(seam::WakeHub::Ticket ticket, const std::stop_token&
         backend_.wake_hub().wait(ticket, {}, until, stop);
         return;
     }
-    backend_.wake_hub().wait(ticket, queues_, until, stop);
-}
-
-void Claimer::pause_after_error(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any stopped;
-    std::unique_lock lock(mutex);
-    stopped.wait_for(lock, stop, error_pause_, [] { return false; });
-    error_pause_ = std::min<Duration>(error_pause_ * 2, 1s);
+    backend_.wake_hub().wait(ticket, topics_, until, stop);
 }
 
 }  // namespace pawl::runtime

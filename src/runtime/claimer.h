@@ -41,13 +41,13 @@ public:
     void stop();  // idempotent; returns when no claim is under way
     void pause();
     void resume();
-    // The database was away, or this machine slept: others may not have told yet that they live.
-    void distrust();
+    // The database was away, or this machine slept: live workers may not have sent a heartbeat yet.
+    void assume_stale_liveness();
 
     // Claims everything that is ready now, as there is room for it; returns how many messages came.
     int claim_ready();
     // After claim_ready(): while the rest is executed, and when that is done.
-    void attend_suspects() { suspects_.attend({}); }
+    void execute_due_suspects() { suspects_.execute_due({}); }
     void finish_suspects() { suspects_.finish(); }
     [[nodiscard]] int take_handed_back() { return suspects_.take_handed_back(); }
     [[nodiscard]] std::chrono::steady_clock::time_point next_look() const;
@@ -70,9 +70,9 @@ private:
         int messages = 0;
         int calls = 0;
     };
-    using Calls = std::vector<std::shared_ptr<Executing>>;
+    using Calls = std::vector<std::shared_ptr<Call>>;
     struct Late {
-        std::shared_ptr<Executing> call;
+        std::shared_ptr<Call> call;
         Clock::time_point until;  // its lease is not extended
     };
     // What claim_ready() has claimed. A message that it settles and that is ready again, or one
@@ -83,7 +83,7 @@ private:
         std::unordered_set<MessageId> claimed;
         std::vector<Late> late;
     };
-    static constexpr std::size_t most_late = 1000;
+    static constexpr std::size_t max_late = 1000;
 
     void work(const std::stop_token& stop);
     // One claim of each source for what there is room for; returns how many messages came.
@@ -105,11 +105,10 @@ private:
     void fail_unhandled();
     void note_lost_answer();
     void hand_back_unknown();
-    void log_claim(const seam::Claim& claim, const std::vector<std::shared_ptr<Executing>>& calls);
+    void log_claim(const seam::Claim& claim, const std::vector<std::shared_ptr<Call>>& calls);
     std::shared_ptr<const WorkflowInfo> workflow_of(QueueId queue, const HandlerSpec& spec);
-    std::vector<std::shared_ptr<Executing>> to_calls(seam::Claim& claim);
+    [[nodiscard]] Calls to_calls(seam::Claim& claim, Clock::time_point asked_at);
     void wait_for_work(seam::WakeHub::Ticket ticket, const std::stop_token& stop);
-    void pause_after_error(const std::stop_token& stop);
 
     seam::Engine& backend_;
     const WorkerOptions& options_;
@@ -128,7 +127,8 @@ private:
     std::vector<Source> sources_;
     std::size_t turn_ = 0;  // the source that is asked first
     Specs specs_;
-    std::vector<QueueId> queues_;  // of all sources
+    std::vector<QueueId> queues_;          // of all sources
+    std::vector<seam::WakeTopic> topics_;  // the same, to wait for
     std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows_;
     bool handles_workflows_ = false;  // or flows
     Clock::time_point unhandled_at_{};
@@ -142,7 +142,7 @@ private:
     std::vector<Clock::time_point> ask_for_leases_at_;
 
     std::atomic<bool> paused_ = false;
-    std::atomic<Clock::time_point> distrusts_until_{};
+    std::atomic<Clock::time_point> liveness_stale_until_{};
     std::mutex lifecycle_;  // start() and stop() come from different threads
     std::jthread thread_;
 };

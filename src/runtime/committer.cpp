@@ -13,21 +13,17 @@ using seam::WriteOutcome;
 using seam::WriteStatus;
 
 namespace {
-constexpr std::size_t chains = 2;
+constexpr std::size_t wake_chains = 2;
 constexpr std::size_t max_batch = 2'000;
-constexpr std::size_t max_batch_bytes = 16 << 20;  // but for a single write
+constexpr std::size_t max_batch_bytes = 16 << 20;  // except for a single write
 constexpr std::size_t max_pending = 20'000;
 constexpr Duration busy_pause = 2ms;
 constexpr Duration longest_busy_pause = 100ms;
-// What is gathered waits no longer than that, whatever becomes of the thread that gathers it.
-constexpr Duration gather_at_most = 1ms;
-constexpr std::size_t gather_enough = 500;
 thread_local bool on_lane = false;
-thread_local bool gathers = false;
 
-// As many of these are pending as there are leases in hand, and a worker that stops must not wait.
+// One of these is pending per held lease, and a worker that stops must not wait.
 bool gives_back(const Write& write) {
-    return write.kind == seam::WriteKind::release || write.kind == seam::WriteKind::hand_back;
+    return write.is<seam::Release, seam::HandBack>();
 }
 }  // namespace
 
@@ -45,136 +41,127 @@ void Committer::stop() {
     stop_.request_stop();
     lanes_.clear();
     std::unique_lock lock(mutex_);
-    const std::vector<Item> left(pending_.begin(), pending_.end());
+    Items left(std::make_move_iterator(pending_.begin()), std::make_move_iterator(pending_.end()));
     pending_.clear();
     lock.unlock();
-    give_up(left);
+    give_up(std::move(left));
 }
 
-void Committer::submit(std::vector<Write> writes, Settled settled) {
+void Committer::submit(std::vector<Write> writes, Callback then) {
     if (writes.empty()) return;
-    auto submission = std::make_unique<Submission>();
-    submission->open = writes.size();
-    submission->outcomes.resize(writes.size());
-    submission->writes = std::move(writes);
-    submission->settled = std::move(settled);
-    std::vector<Item> items(submission->writes.size());
-    for (std::size_t i = 0; i < items.size(); ++i)
-        items[i] = {submission.get(), i, nullptr, seam::bytes_of(submission->writes[i])};
-    submission.release();  // by the last settle()
-    if (!enqueue(items)) give_up(items);
+    const auto submission = std::make_shared<Submission>();
+    submission->stored = std::move(writes);
+    submission->writes = submission->stored;
+    submission->then = std::move(then);
+    send(items_of(submission));
 }
 
-void Committer::submit_idle(std::vector<Write> writes, Settled settled) {
+void Committer::submit_idle(std::vector<Write> writes, Callback then) {
     if (writes.size() == 1) {
-        if (const auto outcome = commit_at_once(writes.front()))
-            return settled(writes, std::span(&*outcome, 1));
+        if (const auto outcome = commit_here(writes.front()))
+            return then(writes, std::span(&*outcome, 1));
     }
-    submit(std::move(writes), std::move(settled));
+    submit(std::move(writes), std::move(then));
 }
 
-WriteOutcome Committer::commit_one(Write&& write, Wait wait) {
-    Awaited awaited;
-    awaited.write = std::move(write);
-    const Item item{nullptr, 0, &awaited, seam::bytes_of(awaited.write)};
-    if (wait == Wait::park && base::Fiber::current() != nullptr) {
-        base::Fiber::park([this, &item](std::unique_ptr<base::Fiber> self) {
-            item.awaited->fiber = std::move(self);
-            send(item);
+WriteOutcome Committer::commit_one(const Write& write, Wait wait) {
+    const bool parks = wait == Wait::park && base::Fiber::current() != nullptr;
+    if (!parks) {
+        if (auto outcome = commit_here(write)) return std::move(*outcome);
+    }
+    const auto submission = std::make_shared<Submission>();
+    submission->writes = std::span(&write, 1);
+    submission->has_waiter = true;
+    if (parks) {
+        base::Fiber::park([this, &submission](std::unique_ptr<base::Fiber> self) {
+            submission->fiber = std::move(self);
+            send(items_of(submission));
         });
-        return std::move(awaited.outcome);
+    } else {
+        send(items_of(submission));
+        submission->committed.wait();
+        if (const auto next = std::move(submission->next)) next->committed.open();
     }
-    if (auto outcome = commit_at_once(awaited.write)) return std::move(*outcome);
-    send(item);
-    awaited.gate.wait();
-    if (awaited.next != nullptr) awaited.next->gate.open();
-    return std::move(awaited.outcome);
+    return std::move(submission->outcomes.front());
 }
 
-// Where nothing else is to be committed, who waits does it: that saves two changes of threads.
-// Nothing where it is not done by that.
-std::optional<WriteOutcome> Committer::commit_at_once(const Write& write) {
+// If nothing else is to be committed, the waiter does it: that saves two changes of threads.
+// Nothing if that does not give a final outcome.
+std::optional<WriteOutcome> Committer::commit_here(const Write& write) {
     {
         const std::lock_guard lock(mutex_);
         if (!pending_.empty() || in_flight_ > 0 || stop_.stop_requested()) return std::nullopt;
         ++in_flight_;
     }
-    auto outcomes = commit(std::span(&write, 1), stop_.get_token());
+    const Write* const batch = &write;
+    auto outcomes = commit(seam::Writes(&batch, 1), stop_.get_token());
     {
         const std::lock_guard lock(mutex_);
         --in_flight_;
-        if (waiting_for_room_ > 0) settled_.notify_all();
+        if (waiting_for_room_ > 0) room_.notify_all();
     }
     if (outcomes.empty() || outcomes.front().status == WriteStatus::busy) return std::nullopt;
     return std::move(outcomes.front());
 }
 
-void Committer::send(const Item& item) {
-    const Item copy = item;  // who waits may go on, and with it the item, before this returns
-    if (!enqueue(std::span(&copy, 1))) give_up(std::span(&copy, 1));
+Committer::Items Committer::items_of(const std::shared_ptr<Submission>& submission) {
+    submission->open = submission->writes.size();
+    submission->outcomes.resize(submission->writes.size());
+    Items items(submission->writes.size());
+    for (std::size_t i = 0; i < items.size(); ++i)
+        items[i] = {submission, i, seam::bytes_of(submission->writes[i])};
+    return items;
+}
+
+void Committer::send(Items items) {
+    if (!enqueue(items)) give_up(std::move(items));
 }
 
 // Hundreds of threads may have waited for one commit. Each of them wakes the next: then the
 // wake-ups spread over the processors, mostly without an interrupt from one to another.
-void Committer::wake(std::span<Awaited* const> settled) {
-    for (std::size_t i = chains; i < settled.size(); ++i) settled[i - chains]->next = settled[i];
-    const auto first = settled.first(std::min(chains, settled.size()));
-    for (Awaited* awaited : first) awaited->gate.open();
+void Committer::wake(std::span<const std::shared_ptr<Submission>> waiters) {
+    for (std::size_t i = wake_chains; i < waiters.size(); ++i)
+        waiters[i - wake_chains]->next = waiters[i];
+    for (const auto& waiter : waiters.first(std::min(wake_chains, waiters.size())))
+        waiter->committed.open();
 }
 
-// False: the committer has stopped.
-bool Committer::enqueue(std::span<const Item> items) {
-    bool first = false;
-    bool due = false;
+// False: the committer has stopped, and the items are untouched.
+bool Committer::enqueue(Items& items) {
     {
         std::unique_lock lock(mutex_);
         // What a callback submits may not wait: only this thread could make room.
         if (pending_.size() >= max_pending && !on_lane && !gives_back(items.front().write())) {
             ++waiting_for_room_;
-            settled_.wait(lock, stop_.get_token(), [&] { return pending_.size() < max_pending; });
+            room_.wait(lock, stop_.get_token(), [&] { return pending_.size() < max_pending; });
             --waiting_for_room_;
         }
         if (stop_.stop_requested()) return false;
-        first = pending_.empty();
-        pending_.insert(pending_.end(), items.begin(), items.end());
+        pending_.insert(
+            pending_.end(),
+            std::make_move_iterator(items.begin()),
+            std::make_move_iterator(items.end())
+        );
         if (only_busy_left_) pause_.notify_all();
         only_busy_left_ = false;
-        if (!gathers || pending_.size() >= gather_enough) due_ = true;
-        due = due_;
-    }
-    if (first || due) work_.notify_one();
-    return true;
-}
-
-void Committer::gather_here() {
-    gathers = true;
-}
-
-void Committer::send_gathered() {
-    {
-        const std::lock_guard lock(mutex_);
-        if (pending_.empty() || due_) return;
-        due_ = true;
     }
     work_.notify_one();
+    return true;
 }
 
 bool Committer::flush(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     ++waiting_for_room_;
     const bool empty =
-        settled_.wait_until(lock, deadline, [&] { return pending_.empty() && in_flight_ == 0; });
+        room_.wait_until(lock, deadline, [&] { return pending_.empty() && in_flight_ == 0; });
     --waiting_for_room_;
     return empty;
 }
 
-std::vector<Committer::Item> Committer::take(const std::stop_token& stop) {
+Committer::Items Committer::take(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    do {
-        work_.wait(lock, stop, [&] { return !pending_.empty(); });
-        if (!due_) work_.wait_for(lock, stop, gather_at_most, [&] { return due_; });
-        if (stop.stop_requested()) return {};
-    } while (pending_.empty());
+    work_.wait(lock, stop, [&] { return !pending_.empty(); });
+    if (stop.stop_requested()) return {};
     std::size_t count = 0;
     std::size_t bytes = 0;
     while (count < std::min(pending_.size(), max_batch)) {
@@ -183,9 +170,8 @@ std::vector<Committer::Item> Committer::take(const std::stop_token& stop) {
         ++count;
     }
     const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(count);
-    std::vector<Item> items(pending_.begin(), end);
+    Items items(std::make_move_iterator(pending_.begin()), std::make_move_iterator(end));
     pending_.erase(pending_.begin(), end);
-    if (pending_.empty()) due_ = false;
     in_flight_ += items.size();
     return items;
 }
@@ -194,18 +180,13 @@ void Committer::work(const std::stop_token& stop) {
     on_lane = true;
     Duration busy = busy_pause;
     while (!stop.stop_requested()) {
-        std::vector<Item> items = take(stop);
+        Items items = take(stop);
         if (items.empty()) return;
-        std::vector<Write> writes;
+        std::vector<const Write*> writes;
         writes.reserve(items.size());
-        for (const Item& item : items) writes.push_back(std::move(item.write()));
+        for (const Item& item : items) writes.push_back(&item.write());
         std::vector<WriteOutcome> outcomes = commit(writes, stop);
-        for (std::size_t i = 0; i < items.size(); ++i) {
-            const bool ended =
-                i < outcomes.size() && outcomes[i].status != WriteStatus::busy && items[i].awaited;
-            if (!ended) items[i].write() = std::move(writes[i]);  // else nobody asks for it again
-        }
-        if (outcomes.empty()) return give_up(items);  // the database is away
+        if (outcomes.empty()) return give_up(std::move(items));  // the database is away
         distribute(std::move(items), std::move(outcomes));
         if (!only_busy_left_) {
             busy = busy_pause;
@@ -217,9 +198,7 @@ void Committer::work(const std::stop_token& stop) {
 }
 
 // Keeps trying while the database is away; a batch in doubt is repeated as such.
-std::vector<WriteOutcome> Committer::commit(
-    std::span<const Write> writes, const std::stop_token& stop
-) {
+std::vector<WriteOutcome> Committer::commit(seam::Writes writes, const std::stop_token& stop) {
     Attempt attempt = Attempt::first;
     Duration wait = 20ms;
     base::Outage::Reporter outage(backend_.outage());
@@ -250,9 +229,7 @@ std::vector<WriteOutcome> Committer::commit(
     return {};
 }
 
-std::vector<WriteOutcome> Committer::commit_measured(
-    std::span<const Write> writes, Attempt attempt
-) {
+std::vector<WriteOutcome> Committer::commit_measured(seam::Writes writes, Attempt attempt) {
     const auto asked_at = std::chrono::steady_clock::now();
     auto outcomes = backend_.commit(writes, attempt);
     meters_->commit_duration.observe(std::chrono::duration_cast<std::chrono::microseconds>(
@@ -262,55 +239,48 @@ std::vector<WriteOutcome> Committer::commit_measured(
     return outcomes;
 }
 
-void Committer::settle(const Item& item, WriteOutcome outcome) {
-    Submission& submission = *item.submission;
-    submission.outcomes[item.index] = std::move(outcome);
-    if (--submission.open > 0) return;
-    const std::unique_ptr<Submission> ended(&submission);
-    if (ended->settled) ended->settled(ended->writes, ended->outcomes);
-}
-
-void Committer::give_up(std::span<const Item> items) {
+void Committer::give_up(Items items) {
     std::vector<WriteOutcome> outcomes(
         items.size(), {WriteStatus::lease_lost, "the worker has stopped"}
     );
-    std::vector<Item> none;
-    settle_all(items, outcomes, none);
+    deliver(std::move(items), outcomes);
 }
 
-void Committer::settle_all(
-    std::span<const Item> items, std::span<WriteOutcome> outcomes, std::vector<Item>& busy
-) {
-    std::vector<Awaited*> at_gates;
+Committer::Items Committer::deliver(Items items, std::span<WriteOutcome> outcomes) {
+    Items busy;
+    std::vector<std::shared_ptr<Submission>> waiters;
     std::vector<std::unique_ptr<base::Fiber>> fibers;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        Awaited* const awaited = items[i].awaited;
         if (outcomes[i].status == WriteStatus::busy) {
-            busy.push_back(items[i]);
-        } else if (awaited == nullptr) {
-            settle(items[i], std::move(outcomes[i]));
+            busy.push_back(std::move(items[i]));
+            continue;
+        }
+        const auto& submission = items[i].submission;
+        submission->outcomes[items[i].index] = std::move(outcomes[i]);
+        if (--submission->open > 0) continue;
+        if (submission->then) submission->then(submission->writes, submission->outcomes);
+        if (!submission->has_waiter) continue;
+        if (submission->fiber != nullptr) {
+            fibers.push_back(std::move(submission->fiber));
         } else {
-            awaited->outcome = std::move(outcomes[i]);
-            if (awaited->fiber != nullptr) {
-                fibers.push_back(std::move(awaited->fiber));
-            } else {
-                at_gates.push_back(awaited);
-            }
+            waiters.push_back(submission);
         }
     }
-    wake(at_gates);
+    wake(waiters);
     if (!fibers.empty()) resume_(std::move(fibers));
+    return busy;
 }
 
-void Committer::distribute(std::vector<Item> items, std::vector<WriteOutcome> outcomes) {
-    std::vector<Item> busy;
-    settle_all(items, outcomes, busy);
+void Committer::distribute(Items items, std::vector<WriteOutcome> outcomes) {
+    const std::size_t count = items.size();
+    Items busy = deliver(std::move(items), outcomes);
     const std::lock_guard lock(mutex_);
-    in_flight_ -= items.size();
+    in_flight_ -= count;
     only_busy_left_ = !busy.empty() && pending_.empty();
-    if (!busy.empty()) due_ = true;
-    pending_.insert(pending_.begin(), busy.begin(), busy.end());
-    if (waiting_for_room_ > 0) settled_.notify_all();
+    pending_.insert(
+        pending_.begin(), std::make_move_iterator(busy.begin()), std::make_move_iterator(busy.end())
+    );
+    if (waiting_for_room_ > 0) room_.notify_all();
 }
 
 void Committer::pause_while_busy(Duration time, const std::stop_token& stop) {

@@ -3,19 +3,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/random.h"
-#include "model/backoff.h"
-#include "model/check.h"
-#include "model/run_error.h"
 #include "runtime/metrics/metered_report.h"
-#include "runtime/task/task_ends.h"
 #include "runtime/work_log.h"
 
 namespace pawl::runtime {
 
-using seam::settle_write;
 using seam::Write;
-using seam::WriteKind;
 using seam::WriteOutcome;
 using seam::WriteStatus;
 
@@ -46,8 +39,10 @@ Executor::Executor(
       leases_(leases),
       backend_(backend),
       meters_(meters),
-      runs_(committer, backend, watchdog_),
-      tasks_(options.name, committer, backend, watchdog_),
+      runners_{
+          MessageRunner(options),
+          RunRunner(committer, backend, watchdog_),
+          TaskRunner(options.name, committer, backend, watchdog_)},
       shared_(options.share_threads && base::Fiber::supported()),
       first_threads_(std::min<std::size_t>(
           shared_ ? few_threads() : ~0U, static_cast<std::size_t>(options.concurrency)
@@ -70,9 +65,9 @@ Executor::~Executor() {
     for (auto& thread : threads_) thread.join();
 }
 
-void Executor::push(std::vector<std::shared_ptr<Executing>> work) {
+void Executor::push(std::vector<std::shared_ptr<Call>> work) {
     const std::lock_guard lock(mutex_);
-    for (auto& executing : work) queued_.push_back(std::move(executing));
+    for (auto& call : work) queued_.push_back(std::move(call));
     call_threads(work.size());
 }
 
@@ -129,21 +124,21 @@ bool Executor::wait_until_idle(Clock::time_point deadline, const std::stop_token
 }
 
 // The mutex is held. Thousands of calls end in a second: nobody is woken who would find nothing.
-void Executor::tell_waiting() {
+void Executor::notify_waiting() {
     const bool room_found = waiting_for_room_ > 0 && room() > 0;
     const bool end_found = waiting_for_end_ > 0 && is_idle();
     if (room_found || end_found || waiting_for_a_call_ > 0) changed_.notify_all();
 }
 
-std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_point stale_by) {
+std::vector<std::shared_ptr<Call>> Executor::take_unstarted(Clock::time_point stale_by) {
     const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<Executing>> taken;
-    std::deque<std::shared_ptr<Executing>> kept;
-    for (auto& executing : queued_) {
-        if (executing->stale_at <= stale_by) {
-            taken.push_back(std::move(executing));
+    std::vector<std::shared_ptr<Call>> taken;
+    std::deque<std::shared_ptr<Call>> kept;
+    for (auto& call : queued_) {
+        if (call->stale_at <= stale_by) {
+            taken.push_back(std::move(call));
         } else {
-            kept.push_back(std::move(executing));
+            kept.push_back(std::move(call));
         }
     }
     queued_ = std::move(kept);
@@ -152,45 +147,43 @@ std::vector<std::shared_ptr<Executing>> Executor::take_unstarted(Clock::time_poi
         alone_.clear();
     }
     if (!taken.empty()) forget_rate();
-    tell_waiting();
+    notify_waiting();
     return taken;
 }
 
 std::vector<std::string> Executor::describe_running() {
     auto lines = watchdog_.describe();
     const std::lock_guard lock(mutex_);
-    for (const auto& executing : running_) {
-        if (executing && !executing->run)
+    for (const auto& call : running_) {
+        if (call && !call->has_steps())
             lines.push_back(fmt::format(
                 "{}, running for {}",
-                subject_of(*executing),
-                in_seconds(Clock::now() - executing->running_since)
+                call->subject(),
+                in_seconds(Clock::now() - call->running_since)
             ));
     }
     return lines;
 }
 
-std::vector<std::shared_ptr<Executing>> Executor::abandon() {
-    std::vector<std::shared_ptr<Executing>> running;
+std::vector<std::shared_ptr<Call>> Executor::abandon() {
+    std::vector<std::shared_ptr<Call>> running;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& executing : running_) {
-            if (executing) running.push_back(executing);
+        for (const auto& call : running_) {
+            if (call) running.push_back(call);
         }
     }
-    for (const auto& executing : running) {
-        executing->abandoned = true;
-        executing->lost = true;  // whatever it still reports comes too late
-        executing->stop.request_stop();
+    for (const auto& call : running) {
+        call->abandoned = true;
+        call->lost = true;  // whatever it still reports comes too late
+        call->stop.request_stop();
     }
     return running;
 }
 
 void Executor::work() {
-    if (shared_) Committer::gather_here();
     std::unique_lock lock(mutex_);
     while (true) {
-        if (shared_ && !has_work()) committer_.send_gathered();
         work_.wait(lock, [&] { return has_work() || (stopping_ && running_count_ == 0); });
         if (!has_work()) return;
         ++busy_threads_;
@@ -203,12 +196,12 @@ void Executor::work() {
             base::Fiber::resume(std::move(fiber));
         } else {
             auto& next = alone_.empty() ? queued_ : alone_;
-            const std::shared_ptr<Executing> executing = std::move(next.front());
+            const std::shared_ptr<Call> call = std::move(next.front());
             next.pop_front();
-            const std::size_t slot = take_slot(executing);
+            const std::size_t slot = take_slot(call);
             look_for_stall();
             lock.unlock();
-            start(executing, slot);
+            start(call, slot);
         }
         lock.lock();
         --busy_threads_;
@@ -216,27 +209,27 @@ void Executor::work() {
 }
 
 // The mutex is held.
-std::size_t Executor::take_slot(const std::shared_ptr<Executing>& executing) {
+std::size_t Executor::take_slot(const std::shared_ptr<Call>& call) {
     ++running_count_;
-    executing->running_since = Clock::now();
+    call->running_since = Clock::now();
     if (meters_ != nullptr) meters_->executing = static_cast<int>(running_count_);
     if (free_slots_.empty()) {
-        running_.push_back(executing);
+        running_.push_back(call);
         return running_.size() - 1;
     }
     const std::size_t slot = free_slots_.back();
     free_slots_.pop_back();
-    running_[slot] = executing;
+    running_[slot] = call;
     return slot;
 }
 
-void Executor::start(const std::shared_ptr<Executing>& executing, std::size_t slot) {
-    if (!shared_ || !executing->run) {
-        run(executing);
+void Executor::start(const std::shared_ptr<Call>& call, std::size_t slot) {
+    if (!shared_ || !call->has_steps()) {
+        run(call);
         return ended(slot);
     }
-    base::Fiber::resume(std::make_unique<base::Fiber>(stacks_, [this, executing, slot] {
-        run(executing);
+    base::Fiber::resume(std::make_unique<base::Fiber>(stacks_, [this, call, slot] {
+        run(call);
         ended(slot);
     }));
 }
@@ -249,60 +242,47 @@ void Executor::ended(std::size_t slot) {
     --running_count_;
     if (meters_ != nullptr) meters_->executing = static_cast<int>(running_count_);
     ++finished_;
-    tell_waiting();
+    notify_waiting();
     if (stopping_ && running_count_ == 0) work_.notify_all();
 }
 
-void Executor::run(const std::shared_ptr<Executing>& executing) {
-    if (executing->meters != nullptr) executing->started_at_steady = Clock::now();
-    if (leases_.assign(executing) > 0) {
-        auto writes = execute(*executing);
-        if (writes && !executing->dropped) return settle(executing, std::move(*writes));
+void Executor::run(const std::shared_ptr<Call>& call) {
+    if (call->meters() != nullptr) call->started_at_steady = Clock::now();
+    if (leases_.assign(call) > 0) {
+        auto writes = call->execute();
+        if (writes && !call->dropped) return report(call, std::move(*writes));
     }
-    // Somebody else has them. Forgetting them is all that is left to do.
-    meter_lost(*executing);
-    std::vector<Write> forgotten;
-    for (const Message& message : executing->messages)
-        forgotten.push_back(settle_write(WriteKind::hand_back, message.lease()));
-    leases_.forget(forgotten);
+    // Another worker has the messages.
+    meter_lost(*call);
+    leases_.forget(call->messages());
 }
 
-// None: it is not ours any more.
-std::optional<std::vector<Write>> Executor::execute(Executing& executing) {
-    if (!executing.run && !executing.task) return report(executing);
-    auto last = executing.run ? runs_.run(executing) : tasks_.run(executing);
-    if (!last) return std::nullopt;
-    std::vector<Write> writes;
-    writes.push_back(std::move(*last));
-    return writes;
-}
-
-// The committer outlives the executor: its callback may not lean on us.
-void Executor::settle(const std::shared_ptr<Executing>& executing, std::vector<Write> writes) {
-    const MeteredReport metered(*executing);
-    Committer::Settled then = [&leases = leases_, &committer = committer_, executing, metered](
-                                  std::span<const Write> settled,
-                                  std::span<const WriteOutcome> outcomes
-                              ) {
-        leases.forget(settled);
-        metered.settled(settled, outcomes);
-        for (std::size_t i = 0; i < settled.size(); ++i) {
-            if (has_failed_run(settled[i], outcomes[i]))
-                executing->log->run_failed(subject_of(*executing), settled[i]);
+// The committer outlives the executor: its callback must not use it.
+void Executor::report(const std::shared_ptr<Call>& call, std::vector<Write> writes) {
+    const MeteredReport metered(*call);
+    Committer::Callback then = [&leases = leases_, &committer = committer_, call, metered](
+                                   std::span<const Write> written,
+                                   std::span<const WriteOutcome> outcomes
+                               ) {
+        leases.forget(written);
+        metered.committed(written, outcomes);
+        for (std::size_t i = 0; i < written.size(); ++i) {
+            if (has_failed_run(written[i], outcomes[i]))
+                call->log().run_failed(call->subject(), written[i].as<seam::Finish>());
             if (outcomes[i].status != WriteStatus::rejected) continue;
-            auto instead = after_rejection(*executing, settled[i], outcomes[i].error);
-            executing->log->write(
+            auto instead = call->after_rejection(written[i], outcomes[i].error);
+            call->log().write(
                 LogLevel::error,
                 fmt::format(
                     "the database refused the result of {}, it {}: {}",
-                    subject_of(*executing),
+                    call->subject(),
                     instead ? "fails" : "is delivered again after its lease",
                     outcomes[i].error
                 )
             );
             if (instead)
-                committer.submit({std::move(*instead)}, [metered](auto written, auto became) {
-                    metered.settled(written, became);
+                committer.submit({std::move(*instead)}, [metered](auto failed, auto results) {
+                    metered.committed(failed, results);
                 });
         }
     };
@@ -318,65 +298,6 @@ bool Executor::is_idle_but_for_this() {
     if (base::Fiber::current() != nullptr) return false;
     const std::lock_guard lock(mutex_);
     return queued_.empty() && alone_.empty() && running_count_ == 1;
-}
-
-std::vector<Write> Executor::report(Executing& executing) {
-    executing.decisions.resize(executing.messages.size());
-    try {
-        HandlerContext context(executing);
-        const CallMeter call(executing);
-        executing.spec->handler(context);
-    } catch (...) {
-        return failure(executing, std::current_exception());
-    }
-    std::vector<Write> writes;
-    writes.reserve(executing.messages.size());
-    for (std::size_t i = 0; i < executing.messages.size(); ++i) {
-        if (auto& decision = executing.decisions[i]) {
-            if (decision->kind == WriteKind::fail) {
-                decision->delay = backoff(executing.messages[i]);
-                log_failure(executing, *decision);
-            }
-            writes.push_back(std::move(*decision));
-        } else {
-            writes.push_back(settle_write(WriteKind::archive, executing.messages[i].lease()));
-        }
-    }
-    return writes;
-}
-
-std::vector<Write> Executor::failure(const Executing& executing, const std::exception_ptr& thrown) {
-    const model::Thrown why = model::describe(thrown);
-    const bool permanent = why.kind == model::Thrown::Kind::permanent;
-    std::string reason = model::storable_text(
-        permanent ? fmt::format("{}: {}", why.type, why.message) : why.message
-    );
-    std::vector<Write> writes;
-    for (const Message& message : executing.messages) {
-        writes.push_back(settle_write(
-            permanent ? WriteKind::bury : WriteKind::fail,
-            message.lease(),
-            std::max(why.delay.value_or(backoff(message)), Duration::zero()),
-            reason
-        ));
-    }
-    log_failure(executing, writes.front());
-    return writes;
-}
-
-void Executor::log_failure(const Executing& executing, const Write& write) {
-    const auto message = std::ranges::find(executing.messages, write.lease, &Message::lease);
-    const int limit = executing.log->max_attempts_of(executing.spec->queue);
-    WorkLog::Attempt attempt{message->attempts + 1, limit, {}};
-    const bool last = write.kind == WriteKind::bury || (limit > 0 && attempt.number >= limit);
-    if (!last) attempt.retry_in = write.delay;
-    executing.log->failed(subject_of(executing), attempt, write.reason);
-}
-
-Duration Executor::backoff(const Message& message) const {
-    return model::backoff(
-        message.attempts, options_.backoff_base, options_.backoff_cap, base::random_fraction()
-    );
 }
 
 }  // namespace pawl::runtime

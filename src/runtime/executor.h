@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "base/fiber.h"
+#include "runtime/call.h"
 #include "runtime/committer.h"
-#include "runtime/executing.h"
 #include "runtime/lease_table.h"
+#include "runtime/message/message_runner.h"
 #include "runtime/metrics/meters.h"
 #include "runtime/run/run_runner.h"
 #include "runtime/services/watchdog.h"
@@ -39,7 +40,15 @@ public:
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
-    void push(std::vector<std::shared_ptr<Executing>> work);
+    // What executes calls, by their kind.
+    struct Runners {
+        MessageRunner messages;
+        RunRunner runs;
+        TaskRunner tasks;
+    };
+    [[nodiscard]] Runners& runners() { return runners_; }
+
+    void push(std::vector<std::shared_ptr<Call>> work);
     // How many calls may be pushed without piling up: the free threads, and as much as they will
     // have finished by the time the next claim is back. Waits until there is room; 0 when stopped,
     // and at the deadline.
@@ -56,34 +65,34 @@ public:
         Executor& executor_;
     };
     // Starts the call although starts are held, in a slot beyond `concurrency` if all are taken.
-    void push_alone(std::shared_ptr<Executing> executing);
+    void push_alone(std::shared_ptr<Call> call);
     // Waits until the time that `start_at` gives for the last start of a call that runs and whose
     // outcome is not decided yet. False: stopped.
     using StartAt = std::function<Clock::time_point(Clock::time_point last_start)>;
     bool wait_to_start(const StartAt& start_at, const std::stop_token& stop);
     // Returns when the call has ended, or at the deadline: false.
     bool wait_until_ended(
-        const Executing& executing, Clock::time_point deadline, const std::stop_token& stop
+        const Call& call, Clock::time_point deadline, const std::stop_token& stop
     );
     // Returns when nothing is queued or running, or at the deadline: false.
     bool wait_until_idle(Clock::time_point deadline, const std::stop_token& stop = {});
 
     // Takes back what was not started: all, or what is stale by then.
-    [[nodiscard]] std::vector<std::shared_ptr<Executing>> take_unstarted(
+    [[nodiscard]] std::vector<std::shared_ptr<Call>> take_unstarted(
         Clock::time_point stale_by = Clock::time_point::max()
     );
     // A line for each running handler: what it executes, and since when.
     [[nodiscard]] std::vector<std::string> describe_running();
     [[nodiscard]] std::size_t running();
     // Asks the running handlers to stop; returns them.
-    [[nodiscard]] std::vector<std::shared_ptr<Executing>> abandon();
+    [[nodiscard]] std::vector<std::shared_ptr<Call>> abandon();
 
 private:
     void work();
     void resume(std::vector<std::unique_ptr<base::Fiber>> fibers);
-    void start(const std::shared_ptr<Executing>& executing, std::size_t slot);
+    void start(const std::shared_ptr<Call>& call, std::size_t slot);
     void ended(std::size_t slot);
-    [[nodiscard]] std::size_t take_slot(const std::shared_ptr<Executing>& executing);
+    [[nodiscard]] std::size_t take_slot(const std::shared_ptr<Call>& call);
     [[nodiscard]] bool has_work() const;
     [[nodiscard]] bool is_idle() const;
     [[nodiscard]] Clock::time_point last_start() const;
@@ -92,17 +101,12 @@ private:
     void look_for_stall();
     bool add_thread();
     void add_threads_when_stalled(const std::stop_token& stop);
-    void run(const std::shared_ptr<Executing>& executing);
-    std::optional<std::vector<seam::Write>> execute(Executing& executing);
-    void settle(const std::shared_ptr<Executing>& executing, std::vector<seam::Write> writes);
+    void run(const std::shared_ptr<Call>& call);
+    void report(const std::shared_ptr<Call>& call, std::vector<seam::Write> writes);
     [[nodiscard]] bool is_idle_but_for_this();
-    std::vector<seam::Write> report(Executing& executing);
-    std::vector<seam::Write> failure(const Executing& executing, const std::exception_ptr& thrown);
-    static void log_failure(const Executing& executing, const seam::Write& write);
-    [[nodiscard]] Duration backoff(const Message& message) const;
     [[nodiscard]] int room();
     void forget_rate();
-    void tell_waiting();
+    void notify_waiting();
 
     const WorkerOptions& options_;
     Committer& committer_;
@@ -110,8 +114,7 @@ private:
     seam::Engine& backend_;
     WorkerMeters* const meters_;  // null: nobody measures
     Watchdog watchdog_;
-    RunRunner runs_;
-    TaskRunner tasks_;
+    Runners runners_;
 
     base::FiberStacks stacks_;
     const bool shared_;
@@ -128,10 +131,10 @@ private:
     int waiting_for_end_ = 0;
     int waiting_for_a_call_ = 0;  // to end
     int holds_ = 0;               // see StartsHeld
-    std::deque<std::shared_ptr<Executing>> queued_;
-    std::deque<std::shared_ptr<Executing>> alone_;     // see push_alone()
-    std::deque<std::unique_ptr<base::Fiber>> ready_;   // fibers that may resume
-    std::vector<std::shared_ptr<Executing>> running_;  // empty places are in free_slots_
+    std::deque<std::shared_ptr<Call>> queued_;
+    std::deque<std::shared_ptr<Call>> alone_;         // see push_alone()
+    std::deque<std::unique_ptr<base::Fiber>> ready_;  // fibers that may resume
+    std::vector<std::shared_ptr<Call>> running_;      // empty places are in free_slots_
     std::vector<std::size_t> free_slots_;
     std::size_t running_count_ = 0;
     std::size_t busy_threads_ = 0;

@@ -82,9 +82,9 @@ Executor::StartsHeld::~StartsHeld() {
     if (--executor_.holds_ == 0) executor_.call_threads(executor_.queued_.size());
 }
 
-void Executor::push_alone(std::shared_ptr<Executing> executing) {
+void Executor::push_alone(std::shared_ptr<Call> call) {
     const std::lock_guard lock(mutex_);
-    alone_.push_back(std::move(executing));
+    alone_.push_back(std::move(call));
     call_threads(1);
     // All may be in bodies that never return.
     if (threads_.size() - busy_threads_ < waiting_work()) add_thread();
@@ -93,9 +93,9 @@ void Executor::push_alone(std::shared_ptr<Executing> executing) {
 // The mutex is held.
 Executor::Clock::time_point Executor::last_start() const {
     auto last = Clock::time_point{};
-    for (const auto& executing : running_) {
-        if (!executing || executing->lost || executing->reported) continue;
-        last = std::max(last, executing->running_since);
+    for (const auto& call : running_) {
+        if (!call || call->lost || call->reported) continue;
+        last = std::max(last, call->running_since);
     }
     return last;
 }
@@ -115,11 +115,11 @@ bool Executor::wait_to_start(const StartAt& start_at, const std::stop_token& sto
 }
 
 bool Executor::wait_until_ended(
-    const Executing& executing, Clock::time_point deadline, const std::stop_token& stop
+    const Call& call, Clock::time_point deadline, const std::stop_token& stop
 ) {
     std::unique_lock lock(mutex_);
     ++waiting_for_a_call_;
-    const bool ended = changed_.wait_until(lock, stop, deadline, [&] { return executing.ended; });
+    const bool ended = changed_.wait_until(lock, stop, deadline, [&] { return call.ended; });
     --waiting_for_a_call_;
     return ended;
 }

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "runtime/executing.h"
+#include "runtime/call.h"
 
 namespace pawl::runtime {
 
 using seam::Write;
-using seam::WriteKind;
 using seam::WriteOutcome;
 using seam::WriteStatus;
 
@@ -20,7 +19,7 @@ void LeaseTable::add(
         for (const Message& message : messages) {
             const auto lease =
                 std::chrono::duration_cast<Duration>(message.visible_at - claimed_at);
-            Held& held = held_[message.id];
+            HeldLease& held = held_[message.id];
             lose(held, false);  // an earlier delivery, which ended without our knowledge
             held = {message.delivery, lease, asked_at + lease, nullptr, false, false};
             if (asked_at + lease < expire_at_) {
@@ -47,26 +46,33 @@ void LeaseTable::on_shorter(std::function<void()> then) {
     on_shorter_ = std::move(then);
 }
 
-void LeaseTable::forget(std::span<const Write> settled) {
+void LeaseTable::forget(std::span<const Write> committed) {
     const std::lock_guard lock(mutex_);
-    for (const Write& write : settled) {
-        const auto at = held_.find(write.lease.message);
-        // A later delivery of the same message may be in our hands already.
-        if (at != held_.end() && at->second.delivery == write.lease.delivery) held_.erase(at);
-    }
+    for (const Write& write : committed) forget(write.lease);
 }
 
-std::size_t LeaseTable::assign(const std::shared_ptr<Executing>& executing) {
+void LeaseTable::forget(std::span<const Message> messages) {
     const std::lock_guard lock(mutex_);
-    for (const Message& message : executing->messages) {
+    for (const Message& message : messages) forget(message.lease());
+}
+
+void LeaseTable::forget(const Lease& lease) {
+    const auto at = held_.find(lease.message);
+    // This worker may already hold a later delivery of the same message.
+    if (at != held_.end() && at->second.delivery == lease.delivery) held_.erase(at);
+}
+
+std::size_t LeaseTable::assign(const std::shared_ptr<Call>& call) {
+    const std::lock_guard lock(mutex_);
+    for (const Message& message : call->messages()) {
         const auto at = held_.find(message.id);
         if (at == held_.end() || at->second.delivery != message.delivery || at->second.lost)
             continue;
-        at->second.executing = executing;
-        executing->lease_ends_at = at->second.ends_at;
-        ++executing->leases_left;
+        at->second.call = call;
+        call->lease_ends_at = at->second.ends_at;
+        ++call->leases_left;
     }
-    return executing->leases_left;
+    return call->leases_left;
 }
 
 std::vector<Write> LeaseTable::extensions() const {
@@ -74,9 +80,11 @@ std::vector<Write> LeaseTable::extensions() const {
     std::vector<Write> writes;
     writes.reserve(held_.size());
     for (const auto& [id, held] : held_) {
-        if (held.lost || !held.executing) continue;
-        writes.push_back(seam::settle_write(WriteKind::extend, {id, held.delivery}, held.lease));
-        if (held.executing->task) writes.back().task = held.executing->task->task;
+        if (held.lost || !held.call) continue;
+        seam::Extend extension{held.lease};
+        if (const seam::ClaimedTask* const task = held.call->claimed_task())
+            extension.task = task->task;
+        writes.push_back({{id, held.delivery}, std::move(extension)});
     }
     return writes;
 }
@@ -91,8 +99,8 @@ void LeaseTable::extended(
         const auto at = held_.find(extensions[i].lease.message);
         if (at == held_.end() || at->second.delivery != extensions[i].lease.delivery) continue;
         if (outcomes[i].status == WriteStatus::done) {
-            at->second.ends_at = asked_at + extensions[i].delay;
-            if (at->second.executing) at->second.executing->lease_ends_at = at->second.ends_at;
+            at->second.ends_at = asked_at + extensions[i].as<seam::Extend>().lease;
+            if (at->second.call) at->second.call->lease_ends_at = at->second.ends_at;
         }
         const bool cancelled = outcomes[i].status == WriteStatus::cancelled;
         if (cancelled || outcomes[i].status == WriteStatus::lease_lost) lose(at->second, cancelled);
@@ -127,7 +135,7 @@ std::size_t LeaseTable::drop_all() {
     for (auto& [id, held] : held_) {
         if (!held.lost) ++count;
         held.dropped = true;
-        if (held.executing) held.executing->dropped = true;
+        if (held.call) held.call->dropped = true;
         lose(held, false);
     }
     return count;
@@ -140,14 +148,14 @@ bool LeaseTable::dropped(const Lease& lease) const {
 }
 
 // The mutex is held.
-void LeaseTable::lose(Held& held, bool cancelled) {
+void LeaseTable::lose(HeldLease& held, bool cancelled) {
     if (held.lost) return;
     held.lost = true;
-    if (!held.executing) return;
-    if (cancelled) held.executing->cancelled = true;
-    if (--held.executing->leases_left == 0) {
-        held.executing->lost = true;
-        stopper_.stop(held.executing->stop);
+    if (!held.call) return;
+    if (cancelled) held.call->cancelled = true;
+    if (--held.call->leases_left == 0) {
+        held.call->lost = true;
+        stopper_.stop(held.call->stop);
     }
 }
 
@@ -155,8 +163,9 @@ bool LeaseTable::holds(RunId run) const {
     const std::lock_guard lock(mutex_);
     if (held_.contains(MessageId(run.value()))) return true;
     return std::ranges::any_of(held_, [&](const auto& entry) {
-        const auto& executing = entry.second.executing;
-        return executing && executing->task && executing->task->task.run == run;
+        const auto& call = entry.second.call;
+        const seam::ClaimedTask* const task = call ? call->claimed_task() : nullptr;
+        return task != nullptr && task->task.run == run;
     });
 }
 

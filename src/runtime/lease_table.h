@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "runtime/stop_notifier.h"
-#include "seam/batch.h"
+#include "seam/outcome.h"
 
 namespace pawl::runtime {
 
-struct Executing;
+class Call;
 
 class LeaseTable {
 public:
@@ -24,15 +24,16 @@ public:
 
     // `asked_at` is when the claim was sent: the lease cannot have begun before.
     void add(std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at);
-    void forget(std::span<const seam::Write> settled);
+    void forget(std::span<const seam::Write> committed);
+    void forget(std::span<const Message> messages);
     // The store is another one, in which somebody else may hold the same deliveries: every lease
     // counts as lost, running handlers are asked to stop, and nothing of it may be reported or
     // handed back. Returns how many leases there were.
     std::size_t drop_all();
     [[nodiscard]] bool dropped(const Lease& lease) const;
-    // The handler that has the messages now: it is told when all its leases are lost. Returns how
-    // many it still holds.
-    std::size_t assign(const std::shared_ptr<Executing>& executing);
+    // The call that has the messages now: it is asked to stop when all its leases are lost. Returns
+    // how many it still holds.
+    std::size_t assign(const std::shared_ptr<Call>& call);
 
     // Of what has been started: the rest is handed back before its lease ends.
     [[nodiscard]] std::vector<seam::Write> extensions() const;
@@ -57,22 +58,23 @@ public:
     [[nodiscard]] std::vector<Lease> held() const;  // without those that are lost
 
 private:
-    struct Held {
+    struct HeldLease {
         int delivery = 0;
         Duration lease{};
         Clock::time_point ends_at;
-        std::shared_ptr<Executing> executing;
+        std::shared_ptr<Call> call;
         bool lost = false;
         bool dropped = false;
     };
-    // A handler that has nothing left to do is told.
-    void lose(Held& held, bool cancelled);
+    void forget(const Lease& lease);  // the mutex is held
+    // A call that has lost its last lease is asked to stop.
+    void lose(HeldLease& held, bool cancelled);
     void expire(Clock::time_point now);
 
     StopNotifier stopper_;
     mutable std::mutex mutex_;
-    std::unordered_map<MessageId, Held> held_;
-    Duration shortest_{0};  // that was told
+    std::unordered_map<MessageId, HeldLease> held_;
+    Duration shortest_{0};  // the last answer of shortest()
     std::function<void()> on_shorter_;
     std::condition_variable_any sooner_;
     Clock::time_point expire_at_{};  // no lease ends before, unless it is extended

@@ -17,6 +17,8 @@
 #include <chrono>
 #include <pawl/types.h>
 
+#include "model/rules.h"
+
 namespace pawl::runtime {
 
 // Knows no clock: every call is given the time.
@@ -29,7 +31,9 @@ public:
     static constexpr int work_per_window = 4;  // windows take a fifth of the time at most
 
     // The strikes of a message count its current hand-out too.
-    [[nodiscard]] static bool is_suspect(int strikes) { return strikes > 2; }
+    [[nodiscard]] static bool is_suspect(int strikes) {
+        return strikes > model::rules::suspect_strikes;
+    }
     // A lease is not extended before the start: only a part of it may go by while it waits.
     [[nodiscard]] static Duration hold_time(Duration lease) {
         return std::min(patience, lease / 4);

@@ -5,9 +5,7 @@
 
 namespace pawl::runtime {
 
-using seam::settle_write;
 using seam::Write;
-using seam::WriteKind;
 using seam::WriteOutcome;
 
 namespace {
@@ -17,40 +15,36 @@ constexpr Duration hand_back_within = 500ms;  // a database that does not answer
 }  // namespace
 
 int hand_back(
-    Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Executing>> unstarted
+    Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Call>> unstarted
 ) {
     std::vector<Write> writes;
-    std::vector<Write> dropped;  // may be somebody else's in the store as it is now
-    for (const auto& executing : unstarted) {
-        for (const Message& message : executing->messages) {
+    std::vector<Write> dropped;  // another worker may hold them in the store as it is now
+    for (const auto& call : unstarted) {
+        for (const Message& message : call->messages()) {
             auto& into = leases.dropped(message.lease()) ? dropped : writes;
-            into.push_back(settle_write(WriteKind::hand_back, message.lease()));
+            into.push_back({message.lease(), seam::HandBack{}});
         }
     }
-    leases.forget(dropped);
+    leases.forget(std::span<const Write>(dropped));
     const int count = static_cast<int>(writes.size());
     committer.submit(
         std::move(writes),
-        [&leases](std::span<const Write> settled, std::span<const WriteOutcome>) {
-            leases.forget(settled);
+        [&leases](std::span<const Write> written, std::span<const WriteOutcome>) {
+            leases.forget(written);
         }
     );
     return count;
 }
 
-Duration claimed_lease(const Executing& call) {
-    return std::chrono::duration_cast<Duration>(call.messages.front().visible_at - call.claimed_at);
-}
-
 void Suspects::hold(Calls calls) {
     for (auto& call : calls) {
-        const Duration lease = claimed_lease(*call);
-        const auto until = call->claimed_at_steady + SuspectPolicy::hold_time(lease);
+        const Duration lease = call->claimed_lease();
+        const auto until = call->claimed_at_steady() + SuspectPolicy::hold_time(lease);
         held_.push_back({std::move(call), lease, until});
     }
 }
 
-void Suspects::attend(const std::stop_token& stop) {
+void Suspects::execute_due(const std::stop_token& stop) {
     if (held_.empty()) return;
     if (policy_.may_begin(Clock::now()) && !stop.stop_requested()) execute_first(stop);
     give_back_old(Clock::now());
@@ -67,13 +61,13 @@ int Suspects::take_handed_back() {
 Suspects::Clock::time_point Suspects::next_look() const {
     if (held_.empty()) return Clock::now() + std::chrono::hours(1);
     auto next = policy_.next_window();
-    for (const Held& held : held_) next = std::min(next, held.until);
+    for (const DeferredCall& held : held_) next = std::min(next, held.until);
     return next;
 }
 
 int Suspects::give_back_all() {
     Calls calls;
-    for (Held& held : held_) calls.push_back(std::move(held.call));
+    for (DeferredCall& held : held_) calls.push_back(std::move(held.call));
     held_.clear();
     const int count = hand_back(committer_, leases_, calls);
     handed_back_ += count;
@@ -102,7 +96,7 @@ void Suspects::execute_first(const std::stop_token& stop) {
 }
 
 void Suspects::give_back_old(Clock::time_point now) {
-    const auto kept = std::partition(held_.begin(), held_.end(), [&](const Held& held) {
+    const auto kept = std::partition(held_.begin(), held_.end(), [&](const DeferredCall& held) {
         return held.until > now;
     });
     Calls calls;

@@ -14,29 +14,26 @@ namespace pawl::runtime {
 
 // Gives back what was not started, as if it had not been claimed. Returns how many messages.
 int hand_back(
-    Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Executing>> unstarted
+    Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Call>> unstarted
 );
-
-// How long the lease of a claimed call was at its claim.
-[[nodiscard]] Duration claimed_lease(const Executing& call);
 
 // Used by the claiming thread only.
 class Suspects {
 public:
     using Clock = std::chrono::steady_clock;
-    using Calls = std::vector<std::shared_ptr<Executing>>;
+    using Calls = std::vector<std::shared_ptr<Call>>;
 
     Suspects(Executor& executor, Committer& committer, LeaseTable& leases)
         : executor_(executor), committer_(committer), leases_(leases) {}
 
-    [[nodiscard]] static bool is_one(const Message& message) {
+    [[nodiscard]] static bool is_suspect(const Message& message) {
         return SuspectPolicy::is_suspect(message.strikes);
     }
 
     void hold(Calls calls);
     // Executes the next one if a window may begin, which takes up to two seconds, and hands back
     // those that have waited for too long.
-    void attend(const std::stop_token& stop);
+    void execute_due(const std::stop_token& stop);
     // Executes the first now, whatever other work has to wait, and hands the others back.
     void finish();
     // How many messages were handed back since the last call.
@@ -45,8 +42,8 @@ public:
     int give_back_all();
 
 private:
-    struct Held {
-        std::shared_ptr<Executing> call;
+    struct DeferredCall {
+        std::shared_ptr<Call> call;
         Duration lease{};
         Clock::time_point until;
     };
@@ -57,7 +54,7 @@ private:
     Executor& executor_;
     Committer& committer_;
     LeaseTable& leases_;
-    std::vector<Held> held_;
+    std::vector<DeferredCall> held_;
     int handed_back_ = 0;
     SuspectPolicy policy_;
 };

@@ -8,6 +8,8 @@
 
 #include "model/check.h"
 #include "model/check_run.h"
+#include "model/rules.h"
+#include "model/texts.h"
 
 namespace pawl::runtime {
 
@@ -110,8 +112,11 @@ void Checker::check_handlers() const {
 }
 
 void Checker::check_queue(const HandlerSpec& spec) const {
-    if (spec.batch_size < 1 || spec.batch_size > 10'000)
-        refuse(ErrorCode::invalid_argument, "batch_size must be 1 to 10000");
+    if (spec.batch_size < 1 || spec.batch_size > model::rules::max_batch)
+        refuse(
+            ErrorCode::invalid_argument,
+            fmt::format("batch_size must be 1 to {}", model::rules::max_batch)
+        );
     if (!spec.handler)
         refuse(
             ErrorCode::invalid_argument, fmt::format("empty handler for queue '{}'", spec.queue)
@@ -126,10 +131,7 @@ void Checker::check_queue(const HandlerSpec& spec) const {
             )
         );
     if (std::ranges::find(known_.queues, spec.queue, &QueueInfo::name) == known_.queues.end())
-        refuse(
-            ErrorCode::queue_not_found,
-            fmt::format("queue '{}' does not exist: create it first", spec.queue)
-        );
+        refuse(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, spec.queue));
 }
 
 void Checker::check_workflow(const HandlerSpec& spec) const {
@@ -160,10 +162,7 @@ void Checker::check_flow(const HandlerSpec& spec) const {
     if (shape != known_.flows.end()) {
         check_steps(*shape, *spec.flow);
     } else if (!may_come_later()) {
-        refuse(
-            ErrorCode::flow_not_found,
-            fmt::format("flow '{}' does not exist: create it first", spec.queue)
-        );
+        refuse(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, spec.queue));
     }
 }
 

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include "model/run_error.h"
-#include "runtime/executing.h"
+#include "runtime/task/task_call.h"
 
 namespace pawl::runtime {
 
 using seam::Write;
-using seam::WriteKind;
 using seam::WriteOutcome;
 using seam::WriteStatus;
 
@@ -32,12 +31,6 @@ std::string one_line(std::string_view text) {
     return line;
 }
 
-std::string subject_of(const HandlerSpec& spec, MessageId message) {
-    if (spec.workflow) return fmt::format("run {} of workflow '{}'", message.value(), spec.queue);
-    if (spec.flow) return fmt::format("a task of flow '{}'", spec.queue);
-    return fmt::format("message {} of queue '{}'", message.value(), spec.queue);
-}
-
 std::string next_retry(const std::optional<Duration>& in) {
     if (!in) return "no retry";
     if (*in == WorkLog::by_backoff) return "next retry after the flow's backoff";
@@ -47,28 +40,18 @@ std::string next_retry(const std::optional<Duration>& in) {
 }  // namespace
 
 bool has_failed_run(const Write& write, const WriteOutcome& outcome) {
-    return write.kind == WriteKind::finish && write.status == RunStatus::error &&
-           outcome.status == WriteStatus::done;
+    return outcome.status == WriteStatus::done && write.is<seam::Finish>() &&
+           write.as<seam::Finish>().status == RunStatus::error;
 }
 
 std::string in_seconds(std::chrono::steady_clock::duration time) {
     return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
 }
 
-std::string subject_of(const Executing& executing) {
-    if (executing.task)
-        return fmt::format(
-            "task {} of step '{}' of run {} of flow '{}'",
-            executing.task->task.task_index,
-            executing.task->task.step,
-            executing.task->task.run.value(),
-            executing.spec->queue
-        );
-    if (executing.messages.size() > 1)
-        return fmt::format(
-            "{} messages of queue '{}'", executing.messages.size(), executing.spec->queue
-        );
-    return subject_of(*executing.spec, executing.messages.front().id);
+std::string subject_of(const HandlerSpec& spec, MessageId message) {
+    if (spec.workflow) return fmt::format("run {} of workflow '{}'", message.value(), spec.queue);
+    if (spec.flow) return fmt::format("a task of flow '{}'", spec.queue);
+    return fmt::format("message {} of queue '{}'", message.value(), spec.queue);
 }
 
 WorkLog::WorkLog(
@@ -119,8 +102,8 @@ void WorkLog::failed(std::string_view what, const Attempt& attempt, std::string_
     );
 }
 
-void WorkLog::run_failed(std::string_view what, const Write& write) {
-    const model::RunError error = model::to_run_error(Json{write.error});
+void WorkLog::run_failed(std::string_view what, const seam::Finish& end) {
+    const model::RunError error = model::to_run_error(Json{end.result});
     write_limited(
         LogLevel::error, fmt::format("{} failed: {}", what, one_line(model::readable(error)))
     );
@@ -131,12 +114,12 @@ int WorkLog::max_attempts_of(const std::string& queue) const {
     return found == max_attempts_.end() ? 0 : found->second;
 }
 
-void WorkLog::task_failed(const Executing& executing, const Write& write) {
-    const seam::ClaimedTask& task = *executing.task;
+void WorkLog::task_failed(const TaskCall& call, const seam::FailTask& failure) {
+    const seam::ClaimedTask& task = call.task;
     Attempt attempt{task.attempts, task.max_attempts, {}};
-    if (!write.permanent && task.attempts < task.max_attempts)
-        attempt.retry_in = write.retry_delay.value_or(by_backoff);
-    failed(subject_of(executing), attempt, write.reason);
+    if (!failure.permanent && task.attempts < task.max_attempts)
+        attempt.retry_in = failure.retry_delay.value_or(by_backoff);
+    failed(call.subject(), attempt, failure.error);
 }
 
 void WorkLog::paused(std::string_view what, Duration check_after, std::string_view reason) {
@@ -148,12 +131,12 @@ void WorkLog::paused(std::string_view what, Duration check_after, std::string_vi
     );
 }
 
-void WorkLog::taken_over(const Executing& executing, WorkerId from) {
+void WorkLog::taken_over(const Call& call, WorkerId from) {
     write_limited(
         LogLevel::warning,
         fmt::format(
             "took over {}: the lease of {} ended without a report",
-            subject_of(executing),
+            call.subject(),
             from ? fmt::format("worker {}", from.value()) : "an anonymous consumer"
         )
     );

@@ -11,14 +11,15 @@
 
 #include "base/line_limit.h"
 #include "base/log.h"
-#include "seam/batch.h"
+#include "seam/outcome.h"
 
 namespace pawl::runtime {
 
-struct Executing;
+class Call;
+class TaskCall;
 
 // "run 12 of workflow 'order'", "message 5 of queue 'mail'", ...
-[[nodiscard]] std::string subject_of(const Executing& executing);
+[[nodiscard]] std::string subject_of(const HandlerSpec& spec, MessageId message);
 [[nodiscard]] bool has_failed_run(const seam::Write& write, const seam::WriteOutcome& outcome);
 [[nodiscard]] std::string in_seconds(std::chrono::steady_clock::duration time);  // "1.4 s"
 
@@ -48,12 +49,12 @@ public:
     // A retry_in that only the store knows.
     static constexpr Duration by_backoff{-1};
     void failed(std::string_view what, const Attempt& attempt, std::string_view error);
-    void run_failed(std::string_view what, const seam::Write& write);
+    void run_failed(std::string_view what, const seam::Finish& end);
     // A queue's, as it was when the worker was created; 0: no limit, or not known.
     [[nodiscard]] int max_attempts_of(const std::string& queue) const;
-    void task_failed(const Executing& executing, const seam::Write& write);
+    void task_failed(const TaskCall& call, const seam::FailTask& failure);
     void paused(std::string_view what, Duration check_after, std::string_view reason);
-    void taken_over(const Executing& executing, WorkerId from);
+    void taken_over(const Call& call, WorkerId from);
     void poisoned(const HandlerSpec& spec, MessageId message, std::string_view reason);
     void flush();  // how many lines were suppressed, if any were
 

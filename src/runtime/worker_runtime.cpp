@@ -9,14 +9,13 @@
 #include "engine/reconnect.h"
 #include "model/check_outbox.h"
 #include "model/flow.h"
+#include "model/rules.h"
 #include "runtime/validate_worker.h"
 
 namespace pawl::runtime {
 
 using engine::retrying;
-using seam::settle_write;
 using seam::Write;
-using seam::WriteKind;
 using seam::WriteOutcome;
 
 namespace {
@@ -71,10 +70,10 @@ WorkerRuntime::WorkerRuntime(
                 hand_back_stale();
                 log_->flush();
             },
-            [this](WorkerStatus stored) { obey(stored); },
+            [this](WorkerStatus stored) { apply_stored_status(stored); },
             [this](WorkerId missing, std::string_view why) { register_again(missing, why); },
             [this] { return has_news(); },
-            [this] { claimer_->distrust(); }}
+            [this] { claimer_->assume_stale_liveness(); }}
     );
     if (options_.housekeeping) scheduler_ = std::make_unique<Scheduler>(*backend_);
     if (options_.housekeeping && backend_->options().prune_interval > Duration::zero())
@@ -131,7 +130,7 @@ Duration WorkerRuntime::shortest_lease(
         for (const FlowStep& step : flow.steps) {
             const auto timeout = step.options.timeout ? step.options.timeout : flow.options.timeout;
             if (timeout && *timeout > Duration::zero())
-                shortest = std::min(shortest, *timeout + model::task_grace);
+                shortest = std::min(shortest, *timeout + model::rules::task_grace);
         }
     }
     return shortest;
@@ -218,7 +217,7 @@ int WorkerRuntime::poll_once() {
     int count = 0;
     for (bool all = false; !all;) {
         count += claimer_->claim_ready();
-        while (!executor_->wait_until_idle(claimer_->next_look())) claimer_->attend_suspects();
+        while (!executor_->wait_until_idle(claimer_->next_look())) claimer_->execute_due_suspects();
         claimer_->finish_suspects();
         executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
         committer_->flush(base::deadline_after(backend_->options().retry_timeout));
@@ -258,10 +257,10 @@ StopReport WorkerRuntime::stop(Duration deadline) {
         // others go on at once, and fence off what it may still report.
         std::vector<Write> writes;
         const auto stuck = executor_->abandon();
-        for (const auto& executing : stuck) {
-            if (executing->dropped) continue;
-            for (const Message& message : executing->messages)
-                writes.push_back(settle_write(WriteKind::release, message.lease()));
+        for (const auto& call : stuck) {
+            if (call->dropped) continue;
+            for (const Message& message : call->messages())
+                writes.push_back({message.lease(), seam::Release{}});
         }
         stop_report_.stuck = static_cast<int>(stuck.size());
         for (const std::string& line : executor_->describe_running())
@@ -318,7 +317,7 @@ void WorkerRuntime::resume() {
 }
 
 // What an operator has changed in the store.
-void WorkerRuntime::obey(WorkerStatus stored) {
+void WorkerRuntime::apply_stored_status(WorkerStatus stored) {
     if (stored == status()) return;
     switch (stored) {
         case WorkerStatus::ready:

@@ -57,7 +57,7 @@ private:
     // know any more; a no-op if the worker has another one by now, or if it is ending.
     void register_again(WorkerId missing, std::string_view why);
     WorkerStatus transition(WorkerEvent event);
-    void obey(WorkerStatus stored);
+    void apply_stored_status(WorkerStatus stored);
     [[nodiscard]] bool has_news();
     void set_status(WorkerStatus status);
     void stop_taking();  // neither messages nor fire times of schedules nor events

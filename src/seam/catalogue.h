@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "seam/batch.h"
 #include "seam/engine.h"
 #include "seam/unsupported.h"
+#include "seam/write.h"
 
 namespace pawl::seam {
 

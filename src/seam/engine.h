@@ -11,7 +11,8 @@
 
 #include "base/log.h"
 #include "base/outage.h"
-#include "seam/batch.h"
+#include "seam/claim.h"
+#include "seam/outcome.h"
 #include "seam/unsupported.h"
 #include "seam/wakeups.h"
 
@@ -144,14 +145,20 @@ public:
     virtual Claim claim(const ClaimRequest& request) = 0;
     // One transaction, one round trip; one outcome per write, in order. Never throws for one bad
     // item. Throws connection_failed, with in_doubt() if the answer to the commit was lost.
-    virtual std::vector<WriteOutcome> commit(std::span<const Write> writes, Attempt attempt) = 0;
+    virtual std::vector<WriteOutcome> commit(Writes writes, Attempt attempt) = 0;
+    std::vector<WriteOutcome> commit(std::span<const Write> writes, Attempt attempt) {
+        std::vector<const Write*> batch;
+        batch.reserve(writes.size());
+        for (const Write& write : writes) batch.push_back(&write);
+        return commit(Writes(batch), attempt);
+    }
     // What the store has leased to the worker in these queues. Empty for a store whose answers
     // cannot be lost.
     virtual std::vector<Lease> leases_of(WorkerId, std::span<const QueueId>) { return {}; }
     // Over a connection of its own, so that no load delays it. Worker 0: only the leases.
     virtual HeartbeatResult heartbeat(WorkerId worker, std::span<const Write> extensions) = 0;
     // As a claim brings them; empty for an unknown run.
-    virtual std::vector<RecordedStep> recorded_steps(RunId run) = 0;
+    virtual std::vector<ReplayStep> recorded_steps(RunId run) = 0;
     // The holder of a run cannot decode the answer of a step: pauses it there again, with
     // `message`. Safe to repeat.
     virtual Rejection reject_resume(
@@ -178,6 +185,8 @@ public:
     // Id 0 for a name that does not exist.
     virtual std::vector<QueueId> resolve_queues(std::span<const std::string> names) = 0;
     virtual std::vector<WorkflowInfo> workflows(const std::optional<std::string>& only) = 0;
+    // In any order; names that do not exist are left out.
+    virtual std::vector<WorkflowInfo> workflows_named(std::span<const std::string> names) = 0;
     virtual std::optional<FlowShape> flow_shape(const std::string& /*slug*/) { return {}; }
     // True when a live worker (not stopped, not lost) has a handler for it.
     virtual bool has_live_handler(const std::string& workflow) = 0;

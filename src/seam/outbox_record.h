@@ -1,7 +1,7 @@
 // A new event on its way into the outbox.
 #pragma once
 
-#include "seam/batch.h"
+#include "seam/write.h"
 
 namespace pawl::seam {
 

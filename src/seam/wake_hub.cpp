@@ -14,9 +14,9 @@ std::size_t WakeHub::waiters() {
     return waiters_.size();
 }
 
-void WakeHub::notify(QueueId queue) {
+void WakeHub::notify(const WakeTopic& topic) {
     const std::lock_guard lock(mutex_);
-    by_queue_[queue] = ++last_;
+    by_topic_[topic] = ++last_;
     wake_concerned();
 }
 
@@ -29,33 +29,33 @@ void WakeHub::notify_all() {
 // The mutex is held.
 void WakeHub::wake_concerned() {
     for (Waiter& waiter : waiters_) {
-        if (woken(waiter.ticket, waiter.queues)) waiter.woken.notify_one();
+        if (woken(waiter.ticket, waiter.topics)) waiter.woken.notify_one();
     }
 }
 
-bool WakeHub::woken(Ticket ticket, std::span<const QueueId> queues) const {
+bool WakeHub::woken(Ticket ticket, std::span<const WakeTopic> topics) const {
     if (all_ > ticket) return true;
     if (last_ <= ticket) return false;
-    if (queues.empty()) return true;
-    return std::ranges::any_of(queues, [&](QueueId queue) {
-        const auto found = by_queue_.find(queue);
-        return found != by_queue_.end() && found->second > ticket;
+    if (topics.empty()) return true;
+    return std::ranges::any_of(topics, [&](const WakeTopic& topic) {
+        const auto found = by_topic_.find(topic);
+        return found != by_topic_.end() && found->second > ticket;
     });
 }
 
 bool WakeHub::wait(
     Ticket ticket,
-    std::span<const QueueId> queues,
+    std::span<const WakeTopic> topics,
     std::chrono::steady_clock::time_point deadline,
     const std::stop_token& stop
 ) {
     std::unique_lock lock(mutex_);
-    if (woken(ticket, queues)) return true;
+    if (woken(ticket, topics)) return true;
     const auto self = waiters_.emplace(waiters_.end());
     self->ticket = ticket;
-    self->queues = queues;
+    self->topics = topics;
     const bool result =
-        self->woken.wait_until(lock, stop, deadline, [&] { return woken(ticket, queues); });
+        self->woken.wait_until(lock, stop, deadline, [&] { return woken(ticket, topics); });
     waiters_.erase(self);
     return result;
 }

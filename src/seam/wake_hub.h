@@ -1,8 +1,8 @@
-// Tells threads that wait for work that there may be some. A wake-up is a hint: who is woken looks
-// into the store, and who is not looks after its poll interval.
+// Notifies waiting threads that there may be work. A wake-up is a hint: the woken thread queries
+// the store, and a thread that misses one polls after its interval.
 //
-// The race to avoid: work arrives between an empty look and the wait. So: take a ticket, look, wait
-// with the ticket; anything that was notified after the ticket ends the wait at once.
+// The race to avoid: work arrives between a query that found nothing and the wait. So: take a
+// ticket, query, wait with the ticket; a notification after the ticket ends the wait immediately.
 #pragma once
 
 #include <chrono>
@@ -10,30 +10,26 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
-#include <pawl/types.h>
 #include <span>
 #include <stop_token>
 #include <unordered_map>
 
-namespace pawl::seam {
+#include "seam/wake_topic.h"
 
-// Not a queue: schedulers wait for it.
-inline constexpr QueueId schedules_changed{-1};
-// Nor is this: dispatchers of the outbox do. Over NOTIFY it goes as any queue's number.
-inline constexpr QueueId outbox_changed{-2};
+namespace pawl::seam {
 
 class WakeHub {
 public:
     using Ticket = std::uint64_t;
 
     [[nodiscard]] Ticket ticket();
-    void notify(QueueId queue);
+    void notify(const WakeTopic& topic);
     void notify_all();
-    // True when one of the queues (none given: any) was notified after the ticket was taken; false
+    // True when one of the topics (none given: any) was notified after the ticket was taken; false
     // at the deadline or when a stop was requested.
     bool wait(
         Ticket ticket,
-        std::span<const QueueId> queues,
+        std::span<const WakeTopic> topics,
         std::chrono::steady_clock::time_point deadline,
         const std::stop_token& stop
     );
@@ -44,17 +40,17 @@ public:
 private:
     struct Waiter {
         Ticket ticket;
-        std::span<const QueueId> queues;
+        std::span<const WakeTopic> topics;
         std::condition_variable_any woken;
     };
-    [[nodiscard]] bool woken(Ticket ticket, std::span<const QueueId> queues) const;
+    [[nodiscard]] bool woken(Ticket ticket, std::span<const WakeTopic> topics) const;
     void wake_concerned();
 
     std::mutex mutex_;
     std::list<Waiter> waiters_;  // each with a thread of its own: a message of one wakes no other
     Ticket last_ = 0;
     Ticket all_ = 0;
-    std::unordered_map<QueueId, Ticket> by_queue_;
+    std::unordered_map<WakeTopic, Ticket> by_topic_;
 };
 
 }  // namespace pawl::seam

@@ -32,15 +32,15 @@ void Connections::open_writer(Database::Role role) {
     if (!writer_) writer_ = std::make_unique<Database>(target_, path_, role);
 }
 
-Connections::Borrowed Connections::writer() {
+Connections::PooledConnection Connections::writer() {
     return take_writer(Database::Role::writer);
 }
 
-Connections::Borrowed Connections::creator() {
+Connections::PooledConnection Connections::creator() {
     return take_writer(Database::Role::creator);
 }
 
-Connections::Borrowed Connections::take_writer(Database::Role role) {
+Connections::PooledConnection Connections::take_writer(Database::Role role) {
     const auto deadline = steady_clock::now() + target_.busy_timeout;
     std::unique_lock lock(mutex_);
     if (!writer_free_.wait_until(lock, deadline, [&] { return !writer_taken_; }))
@@ -62,7 +62,7 @@ Connections::Borrowed Connections::take_writer(Database::Role role) {
     return {*this, *writer_, Database::Role::writer};
 }
 
-Connections::Borrowed Connections::reader() {
+Connections::PooledConnection Connections::reader() {
     if (max_readers_ == 0) return writer();
     const auto deadline = steady_clock::now() + target_.busy_timeout;
     Database& database = take_reader(deadline);

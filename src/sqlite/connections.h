@@ -20,13 +20,13 @@ public:
     Connections(const SqliteTarget& target, std::function<void()> replaced);
 
     // A connection in the hands of one thread; goes back at the end of the scope.
-    class Borrowed {
+    class PooledConnection {
     public:
-        Borrowed(Connections& owner, Database& database, Database::Role role)
+        PooledConnection(Connections& owner, Database& database, Database::Role role)
             : owner_(owner), database_(database), role_(role) {}
-        Borrowed(const Borrowed&) = delete;
-        Borrowed& operator=(const Borrowed&) = delete;
-        ~Borrowed() { owner_.give_back(database_, role_); }
+        PooledConnection(const PooledConnection&) = delete;
+        PooledConnection& operator=(const PooledConnection&) = delete;
+        ~PooledConnection() { owner_.give_back(database_, role_); }
         [[nodiscard]] Session& session() const { return database_.session(); }
 
     private:
@@ -37,10 +37,10 @@ public:
 
     // Waits for its turn; both the waiting here and the waiting for other processes count against
     // busy_timeout. Throws Error(busy), Error(not_installed) while there is no file.
-    [[nodiscard]] Borrowed writer();
-    [[nodiscard]] Borrowed reader();
+    [[nodiscard]] PooledConnection writer();
+    [[nodiscard]] PooledConnection reader();
     // As writer(), but creates the file.
-    [[nodiscard]] Borrowed creator();
+    [[nodiscard]] PooledConnection creator();
     // One more, for a thread that needs it for itself.
     [[nodiscard]] std::unique_ptr<Database> open_extra() const;
     [[nodiscard]] bool in_memory() const { return is_memory(target_); }
@@ -48,7 +48,7 @@ public:
 
 private:
     void give_back(Database& database, Database::Role role);
-    [[nodiscard]] Borrowed take_writer(Database::Role role);
+    [[nodiscard]] PooledConnection take_writer(Database::Role role);
     void open_writer(Database::Role role);  // unless it is open
     [[nodiscard]] Database& take_reader(Database::Deadline deadline);
 

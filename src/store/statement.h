@@ -1,6 +1,7 @@
 // SQL from sql/, embedded at build time by tools/embed_sql.py. Names reach errors and logs.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace pawl::store {
@@ -9,6 +10,7 @@ struct Statement {
     std::string_view name;
     std::string_view text;
     int parameters;
+    std::span<const std::string_view> columns = {};  // of a row in sql/rows.txt, if it returns one
 };
 
 struct Migration {

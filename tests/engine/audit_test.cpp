@@ -21,8 +21,7 @@ protected:
     // A checkpoint with an event, as a worker writes it at level `all`.
     [[nodiscard]] static Write told(const Lease& lease, const std::string& step, int position) {
         Write write = checkpoint(lease, step, position);
-        write.event = "step_succeeded";
-        write.event_data = R"({"step":")" + step + R"(","attempt":1})";
+        write.event = AuditEvent{"step_succeeded", R"({"step":")" + step + R"(","attempt":1})"};
         return write;
     }
 };

@@ -330,7 +330,7 @@ TEST_P(CallTest, a_crash_between_does_not_make_another_run) {
     Write write = pause_step(claim_one().lease(), "c", 2, std::chrono::hours(24 * 36'525));
     NewRun called{"child", Json{"4"}, {}};
     called.options.parent = run;
-    write.call = std::make_shared<const NewRun>(called);
+    write.as<Suspend>().call = called;
     EXPECT_EQ(commit(write), WriteStatus::done);
     EXPECT_EQ(commit(write, Attempt::repeated), WriteStatus::done);
     Write late = write;

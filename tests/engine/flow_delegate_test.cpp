@@ -195,11 +195,8 @@ TEST_P(FlowDelegateTest, of_runs_that_end_together_one_may_end_the_task_of_the_o
     flow("flow").step("a").step("b").map("each", "a").create(store());
     const RunId run = start_flow();
     for (const HeldTask& held : claim_tasks()) {
-        Write write = seam::settle_write(WriteKind::delegate_task, held.lease());
-        write.task = held.ref();
-        write.call = std::make_shared<const NewRun>(NewRun{
-            "job", Json{"1"}, {.idempotency_key = held.ref().step}});
-        ASSERT_EQ(commit(write), WriteStatus::done);
+        const NewRun called{"job", Json{"1"}, {.idempotency_key = held.ref().step}};
+        ASSERT_EQ(commit(delegate_write(held, called)), WriteStatus::done);
     }
     const auto held = claim_many(2);
     ASSERT_EQ(info(held[0].id()).idempotency_key, "a");
@@ -219,11 +216,9 @@ TEST_P(FlowDelegateTest, a_delegation_that_is_repeated_makes_one_run) {
     flow("flow").step("a").create(store());
     const RunId run = start_flow();
     const HeldTask held = claim_task();
-    Write write = seam::settle_write(WriteKind::delegate_task, held.lease());
-    write.task = held.ref();
     NewRun called{"job", held.message.payload, {}};
     called.options.parent = run;
-    write.call = std::make_shared<const NewRun>(called);
+    const Write write = delegate_write(held, called);
     EXPECT_EQ(commit(write), WriteStatus::done);
     EXPECT_EQ(commit(write, Attempt::repeated), WriteStatus::done);
     EXPECT_EQ(jobs().size(), 1U);

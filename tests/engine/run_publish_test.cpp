@@ -21,9 +21,8 @@ protected:
     }
     static Write publishing(const Lease& lease, const std::string& type, int position) {
         Write write = checkpoint(lease, "publish:" + type, position);
-        write.publish = std::make_shared<const seam::OutboxRecord>(
-            seam::new_outbox_record({type, Json{"1"}, "x"}, 1000, RunId(lease.message.value()))
-        );
+        write.as<Checkpoint>().publish =
+            seam::new_outbox_record({type, Json{"1"}, "x"}, 1000, RunId(lease.message.value()));
         return write;
     }
     WorkerId register_worker(const std::string& handler) const {
@@ -222,7 +221,7 @@ TEST_P(RunPublishTest, a_pause_is_published_when_it_begins_and_not_at_its_checks
     make_workflow("job", {.publish = PublishLevel::ends});
     const Held held = trigger_and_claim();
     Write pause = pause_step(held.lease(), "approval", 1, 1h);
-    pause.step->pause_message = "who approves?";
+    pause.as<Suspend>().step->pause_message = "who approves?";
     EXPECT_EQ(commit(pause), WriteStatus::done);
     EXPECT_EQ(of_run(held.id()), "run.paused");
     const auto told = payload(held.id(), "run.paused");

@@ -31,6 +31,10 @@ protected:
     [[nodiscard]] int calls_of_a_commit() const {
         make_workflow("measured");
         const Held held = trigger_and_claim("measured");
+        // The check for a live worker runs on a thread of its own, and calls the store.
+        EXPECT_TRUE(eventually([&] {
+            return log_text().find("'measured' has no live worker") != std::string::npos;
+        }));
         const int before = calls_of_workers;
         is_the_test = false;
         (void)commit(checkpoint(held.lease(), "a", 1));

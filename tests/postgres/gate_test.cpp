@@ -88,7 +88,7 @@ TEST_P(GateTest, a_settle_whose_request_is_lost_is_repeated_and_done) {
 TEST_P(GateTest, the_seam_tells_an_in_doubt_commit_from_a_failed_one) {
     enqueue_many(near(), 1);
     const Message held = take_one(far());
-    const seam::Write write{seam::WriteKind::archive, held.lease()};
+    const seam::Write write{held.lease(), seam::Archive{}};
     gate().lose_answer_to("archive");
     const Error error = error_of([&] {
         far_store().backend()->commit(std::span(&write, 1), seam::Attempt::first);

@@ -1,7 +1,8 @@
 // Connections of a store: opened for a burst, closed when nothing needs them.
+#include "postgres/driver/pool.h"
+
 #include <vector>
 
-#include "postgres/driver/pool.h"
 #include "support/store_test.h"
 
 namespace pawl::test {
@@ -16,11 +17,9 @@ protected:
             "application_name = 'pool_test'"
         );
     }
-    [[nodiscard]] postgres::Pool pool(Duration keep) const {
-        return {target(), 10s, 4, keep};
-    }
+    [[nodiscard]] postgres::Pool pool(Duration keep) const { return {target(), 10s, 4, keep}; }
     static void use_three(postgres::Pool& pool) {
-        std::vector<postgres::Pool::Lent> lent;
+        std::vector<postgres::Pool::PooledConnection> lent;
         for (int i = 0; i < 3; ++i) lent.push_back(pool.lend());
     }
 

@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(SilentServerTest, a_commit_without_an_answer_is_in_doubt_when_its_time_is_over) {
     make_queue();
     enqueue_many(store().queue("work"), 1);
-    const Write write{WriteKind::archive, take_one(far().queue("work")).lease()};
+    const Write write{take_one(far().queue("work")).lease(), seam::Archive{}};
     gate().stall_at("archive");
     const Error error =
         error_of([&] { (void)far().backend()->commit(std::span(&write, 1), Attempt::first); });
@@ -157,7 +157,7 @@ protected:
         return eventually([&] {
             const auto ticket = hub.ticket();
             store().queue("work").enqueue(Json{"1"});
-            const auto queue = store().queue("work").info().id;
+            const seam::WakeTopic queue = store().queue("work").info().id;
             const auto deadline = std::chrono::steady_clock::now() + 100ms;
             return hub.wait(ticket, std::span(&queue, 1), deadline, {});
         });

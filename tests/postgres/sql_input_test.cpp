@@ -145,10 +145,11 @@ TEST_P(SqlInputTest, values_out_of_bounds_are_refused_with_the_bounds_and_change
         EXPECT_EQ(refusal(mine + "max_attempts => 0)"), attempts);
         EXPECT_EQ(
             refusal(mine + "idempotency_key => '')"),
-            "PW003 an idempotency key must have 1 to 512 bytes"
+            "PW003 an idempotency key must be 1 to 512 bytes of UTF-8"
         );
         EXPECT_EQ(
-            refusal(mine + "tags => array['x', null])"), "PW003 a tag must have 1 to 255 bytes"
+            refusal(mine + "tags => array['x', null])"),
+            "PW003 a tag must be 1 to 255 bytes of UTF-8"
         );
     }
     EXPECT_EQ(refusal("enqueue('work', '1', priority => 99999999)"), priority);
@@ -167,7 +168,7 @@ TEST_P(SqlInputTest, batches_of_arrays_that_do_not_fit_together_are_refused) {
     EXPECT_EQ(refusal("enqueue_batch('work', array['1']::json[], array[1, 2])"), aligned);
     EXPECT_EQ(
         refusal("publish_batch(array['t'], array['1'], array['a', 'b'])"),
-        "PW003 an event's type must be 1 to 255 bytes"
+        "PW003 an event's type must be 1 to 255 bytes of UTF-8"
     );
     EXPECT_EQ(
         refusal("trigger_batch(array['job', 'job'], array['1'])"),

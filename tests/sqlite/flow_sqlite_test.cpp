@@ -151,11 +151,10 @@ TEST_P(FlowSqliteTest, calls_of_calls_end_in_one_transaction) {
     runs.push_back(start_flow("null", {}, "f0"));
     for (int i = 0; i + 1 < levels; ++i) {
         const HeldTask held = claim_task(fmt::format("f{}", i));
-        Write write = task_write(WriteKind::delegate_task, held);
         TriggerOptions child;
         child.idempotency_key = fmt::format("task:{}", i);
-        write.call = std::make_shared<NewRun>(NewRun{fmt::format("f{}", i + 1), Json{"1"}, child});
-        ASSERT_EQ(commit(write), WriteStatus::done);
+        const NewRun called{fmt::format("f{}", i + 1), Json{"1"}, child};
+        ASSERT_EQ(commit(delegate_write(held, called)), WriteStatus::done);
     }
     work_step("a", "7", fmt::format("f{}", levels - 1));
     EXPECT_EQ(status(runs[0]), RunStatus::success);

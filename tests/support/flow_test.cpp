@@ -164,22 +164,28 @@ std::string flat(const std::optional<Json>& json) {
     return json ? flat(*json) : "none";
 }
 
-Write task_write(WriteKind kind, const HeldTask& held, Duration delay) {
-    Write write = seam::settle_write(kind, held.lease(), delay);
-    write.task = held.ref();
-    return write;
+Write extend_write(const HeldTask& held, Duration lease) {
+    return {held.lease(), seam::Extend{lease, held.ref()}};
+}
+
+Write release_write(const HeldTask& held, Duration delay) {
+    return {held.lease(), seam::Release{delay, held.ref()}};
+}
+
+Write hand_back_write(const HeldTask& held) {
+    return {held.lease(), seam::HandBack{held.ref()}};
 }
 
 Write complete_write(const HeldTask& held, const std::string& output) {
-    Write write = task_write(WriteKind::complete_task, held);
-    write.output = output;
-    return write;
+    return {held.lease(), seam::CompleteTask{held.ref(), output}};
 }
 
-Write fail_write(const HeldTask& held, const std::string& reason) {
-    Write write = task_write(WriteKind::fail_task, held);
-    write.reason = reason;
-    return write;
+Write fail_write(const HeldTask& held, const std::string& error) {
+    return {held.lease(), seam::FailTask{held.ref(), error}};
+}
+
+Write delegate_write(const HeldTask& held, const NewRun& called) {
+    return {held.lease(), seam::DelegateTask{held.ref(), called}};
 }
 
 }  // namespace pawl::test

@@ -80,9 +80,11 @@ std::string flat(const Json& json);
 std::string flat(const std::optional<Json>& json);
 
 Write complete_write(const HeldTask& held, const std::string& output = "null");
-Write fail_write(const HeldTask& held, const std::string& reason = "no luck");
-// extend, release, hand_back.
-Write task_write(WriteKind kind, const HeldTask& held, Duration delay = {});
+Write fail_write(const HeldTask& held, const std::string& error = "no luck");
+Write delegate_write(const HeldTask& held, const NewRun& called);
+Write extend_write(const HeldTask& held, Duration lease);
+Write release_write(const HeldTask& held, Duration delay = {});
+Write hand_back_write(const HeldTask& held);
 
 }  // namespace pawl::test
 

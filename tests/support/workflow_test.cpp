@@ -145,17 +145,12 @@ model::RunError error_in(const std::optional<Json>& error) {
 
 namespace {
 
-Write step_write(
-    WriteKind kind, const Lease& lease, const std::string& step, int position, StepStatus status
-) {
-    Write write;
-    write.kind = kind;
-    write.lease = lease;
-    write.step.emplace();
-    write.step->id = step;
-    write.step->position = position;
-    write.step->status = status;
-    return write;
+seam::StepWrite step_write(const std::string& id, int position, StepStatus status) {
+    seam::StepWrite step;
+    step.id = id;
+    step.position = position;
+    step.status = status;
+    return step;
 }
 
 }  // namespace
@@ -163,67 +158,60 @@ Write step_write(
 Write checkpoint(
     const Lease& lease, const std::string& step, int position, const std::string& output
 ) {
-    Write write = step_write(WriteKind::checkpoint, lease, step, position, StepStatus::success);
-    write.step->output = output;
-    return write;
+    seam::StepWrite record = step_write(step, position, StepStatus::success);
+    record.output = output;
+    return {lease, Checkpoint{std::move(record)}};
 }
 
 Write running(const Lease& lease, const std::string& step, int position, int attempt) {
-    Write write = step_write(WriteKind::checkpoint, lease, step, position, StepStatus::running);
-    write.step->attempt = attempt;
-    return write;
+    seam::StepWrite record = step_write(step, position, StepStatus::running);
+    record.attempt = attempt;
+    return {lease, Checkpoint{std::move(record)}};
 }
 
 Write failed_step(const Lease& lease, const std::string& step, int position) {
-    Write write = step_write(WriteKind::checkpoint, lease, step, position, StepStatus::error);
-    write.step->error = model::to_json({"permanent", "no luck", step, 1}).text;
-    return write;
+    seam::StepWrite record = step_write(step, position, StepStatus::error);
+    record.error = model::to_json({"permanent", "no luck", step, 1}).text;
+    return {lease, Checkpoint{std::move(record)}};
 }
 
 Write retry_step(
     const Lease& lease, const std::string& step, int position, int attempt, Duration delay
 ) {
-    Write write = step_write(WriteKind::suspend, lease, step, position, StepStatus::pending);
-    write.step->attempt = attempt;
-    write.step->error = model::to_json({"transient", "not now", step, attempt}).text;
-    write.delay = delay;
-    write.reason = "not now";
-    return write;
+    Suspend retry;
+    retry.step = step_write(step, position, StepStatus::pending);
+    retry.step->attempt = attempt;
+    retry.step->error = model::to_json({"transient", "not now", step, attempt}).text;
+    retry.delay = delay;
+    retry.last_error = "not now";
+    return {lease, std::move(retry)};
 }
 
 Write pause_step(const Lease& lease, const std::string& step, int position, Duration check_after) {
-    Write write = step_write(WriteKind::suspend, lease, step, position, StepStatus::paused);
-    write.step->pause_message = "waits for a person";
-    write.step->pause_condition = "approved";
-    write.status = RunStatus::paused;
-    write.delay = check_after;
-    return write;
+    Suspend pause;
+    pause.status = RunStatus::paused;
+    pause.step = step_write(step, position, StepStatus::paused);
+    pause.step->pause_message = "waits for a person";
+    pause.step->pause_condition = "approved";
+    pause.delay = check_after;
+    return {lease, std::move(pause)};
 }
 
 Write sleep_step(const Lease& lease, const std::string& step, int position, Duration time) {
-    Write write = step_write(WriteKind::suspend, lease, step, position, StepStatus::paused);
-    write.step->wake_after_delay = true;
-    write.status = RunStatus::paused;
-    write.delay = time;
-    return write;
+    Suspend sleep;
+    sleep.status = RunStatus::paused;
+    sleep.step = step_write(step, position, StepStatus::paused);
+    sleep.step->wake_after_delay = true;
+    sleep.delay = time;
+    return {lease, std::move(sleep)};
 }
 
 Write success(const Lease& lease, const std::string& output) {
-    Write write;
-    write.kind = WriteKind::finish;
-    write.lease = lease;
-    write.status = RunStatus::success;
-    write.output = output;
-    return write;
+    return {lease, Finish{RunStatus::success, output}};
 }
 
 Write failure(const Lease& lease, const std::string& message) {
-    Write write;
-    write.kind = WriteKind::finish;
-    write.lease = lease;
-    write.status = RunStatus::error;
-    write.error = model::to_json({"permanent", message, {}, 0}).text;
-    return write;
+    return {lease, Finish{RunStatus::error, model::to_json({"permanent", message, {}, 0}).text}};
 }
 
 }  // namespace pawl::test

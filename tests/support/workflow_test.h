@@ -13,8 +13,11 @@
 namespace pawl::test {
 
 using seam::Attempt;
+using seam::AuditEvent;
+using seam::Checkpoint;
+using seam::Finish;
+using seam::Suspend;
 using seam::Write;
-using seam::WriteKind;
 using seam::WriteStatus;
 
 // A run in the test's hands.

@@ -1,5 +1,5 @@
 // Schedules, and the clock.
-#include "runtime/scheduler.h"
+#include "runtime/services/scheduler.h"
 #include "twin/choices.h"
 #include "twin/operation.h"
 

@@ -79,7 +79,7 @@ public:
     std::string claim(seam::Claim claim, int asked) const;
     std::string operator()(const seam::ClaimedRun& run) const;
     std::string operator()(const seam::ClaimedTask& task) const;
-    std::string operator()(const seam::RecordedStep& step) const;
+    std::string operator()(const seam::ReplayStep& step) const;
     std::string operator()(const seam::WriteOutcome& outcome) const;
     std::string operator()(seam::WriteStatus status) const;
     std::string operator()(const seam::HeartbeatResult& result) const;

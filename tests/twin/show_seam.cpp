@@ -16,7 +16,7 @@ std::string Show::operator()(const seam::WriteOutcome& outcome) const {
     return fmt::format("rejected, {}: {}", to_string(outcome.code), ids_.text(outcome.error));
 }
 
-std::string Show::operator()(const seam::RecordedStep& step) const {
+std::string Show::operator()(const seam::ReplayStep& step) const {
     // A claim brings the text of JSON as the store has it, or none.
     const auto json = [&](const std::string& text) {
         return text.empty() ? text : ids_.json(text);

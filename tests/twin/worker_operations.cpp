@@ -44,13 +44,12 @@ Operation heartbeat(Dice& dice, const World& seen) {
                 std::vector<Write> extensions;
                 const auto extend = [&](const auto& all) {
                     for (const auto& held : all)
-                        extensions.push_back(
-                            seam::settle_write(WriteKind::extend, held.message.lease(), lease)
-                        );
+                        extensions.push_back({held.message.lease(), seam::Extend{lease}});
                 };
                 extend(world.messages);
                 extend(world.runs);
-                extend(world.tasks);
+                for (const HeldTask& held : world.tasks)
+                    extensions.push_back(extend_write(held, lease));
                 return world.show()(world.backend().heartbeat(
                     anonymous ? WorkerId() : worker_at(world, index), extensions
                 ));

@@ -1,29 +1,63 @@
 #include "twin/writes.h"
 
 #include "model/event_data.h"
+#include "model/texts.h"
 #include "seam/outbox_record.h"
 
 namespace pawl::test::twin {
 
 namespace {
 
+using seam::WriteKind;
+
+// Of a message; `task` only if it carries one.
+seam::WriteAction settling(
+    WriteKind kind, Duration time, const std::string& why, const TaskRef* task
+) {
+    base::HeapOptional<TaskRef> carried;
+    if (task != nullptr) carried = *task;
+    switch (kind) {
+        case WriteKind::archive:
+            return seam::Archive{};
+        case WriteKind::remove:
+            return seam::Remove{};
+        case WriteKind::release:
+            return seam::Release{time, carried};
+        case WriteKind::hand_back:
+            return seam::HandBack{carried};
+        case WriteKind::fail:
+            return seam::Fail{why, time};
+        case WriteKind::bury:
+            return seam::Bury{why};
+        default:
+            return seam::Extend{time, carried};
+    }
+}
+
 struct NamedKind {
     const char* name;
     WriteKind kind;
 };
 
-DrawnWrite<Message> settlement(Dice& dice, const std::vector<NamedKind>& kinds) {
+struct Settlement {
+    std::string name;
+    std::function<Write(const Message&, const TaskRef*)> make;
+};
+
+Settlement settlement(Dice& dice, const std::vector<NamedKind>& kinds) {
     const NamedKind drawn = dice.of(kinds);
     const Duration delay =
         drawn.kind == WriteKind::extend ? some_time(dice) : std::max(any_delay(dice), Duration(0));
     const std::string why = reason(dice);
-    return {fmt::format("{} {}ms", drawn.name, delay.count()), [=](const Message& message) {
-                return seam::settle_write(drawn.kind, message.lease(), delay, why);
-            }};
+    return {
+        fmt::format("{} {}ms", drawn.name, delay.count()),
+        [=](const Message& message, const TaskRef* task) {
+            return Write{message.lease(), settling(drawn.kind, delay, why, task)};
+        }};
 }
 
 // Of a run's or a task's message.
-DrawnWrite<Message> given_back(Dice& dice) {
+Settlement given_back(Dice& dice) {
     static const std::vector<NamedKind> allowed{
         {"release", WriteKind::release},
         {"hand_back", WriteKind::hand_back},
@@ -37,10 +71,10 @@ DrawnWrite<Message> given_back(Dice& dice) {
 }
 
 void add_event(Write& write, const std::string& kind) {
-    write.event = kind;
-    write.event_data =
-        write.step ? model::event_data({.step = write.step->id, .attempt = write.step->attempt})
-                   : "{}";
+    const seam::StepWrite* step = step_of(write);
+    write.event = AuditEvent{
+        kind,
+        step != nullptr ? model::event_data({.step = step->id, .attempt = step->attempt}) : "{}"};
 }
 
 DrawnWrite<Held> checkpoint_write(Dice& dice) {
@@ -55,8 +89,9 @@ DrawnWrite<Held> checkpoint_write(Dice& dice) {
                 Write write = what == 0   ? failed_step(held.lease(), id, step)
                               : what == 1 ? running(held.lease(), id, step)
                                           : checkpoint(held.lease(), id, step, output);
-                write.step->elapsed = std::chrono::microseconds(what * 250);
-                if (has_input) write.step->input = R"({"in": 1})";
+                seam::StepWrite& record = *write.as<Checkpoint>().step;
+                record.elapsed = std::chrono::microseconds(what * 250);
+                if (has_input) record.input = R"({"in": 1})";
                 if (audits) add_event(write, what == 0 ? "step_failed" : "step_succeeded");
                 return write;
             }};
@@ -74,7 +109,7 @@ DrawnWrite<Held> publish_write(Dice& dice) {
                     {"e.published", Json(payload), "aggregate"}, 1000, held.id()
                 );
                 record.event_id = uuid;
-                write.publish = std::make_shared<const seam::OutboxRecord>(std::move(record));
+                write.as<Checkpoint>().publish = std::move(record);
                 return write;
             }};
 }
@@ -101,18 +136,18 @@ DrawnWrite<Held> wait_write(Dice& dice, const World& seen) {
             Write write = what == 0   ? retry_step(held.lease(), id, step, attempts + 1, time)
                           : what == 1 ? pause_step(held.lease(), id, step, time)
                                       : sleep_step(held.lease(), id, step, time);
+            auto& suspend = write.as<Suspend>();
             if (what == 2 && until) {
-                write.until = until;
-                write.step->wake_at = until;
-                write.step->wake_after_delay = false;
+                suspend.until = until;
+                suspend.step->wake_at = until;
+                suspend.step->wake_after_delay = false;
             }
             if (what >= 3) {
-                write = seam::settle_write(
-                    WriteKind::suspend, held.lease(), time, what == 3 ? "paused" : "not now"
-                );
-                write.status = what == 3 ? RunStatus::paused : RunStatus::running;
+                suspend = {.status = what == 3 ? RunStatus::paused : RunStatus::running};
+                suspend.delay = time;
+                suspend.last_error = what == 3 ? "paused" : "not now";
             }
-            write.attempts = attempts;
+            suspend.attempts = attempts;
             static const std::vector<std::string> events{
                 "step_retry", "paused", "suspended", "paused", "run_retry"};
             if (audits) add_event(write, events[static_cast<std::size_t>(what)]);
@@ -130,11 +165,12 @@ DrawnWrite<Held> call_write(Dice& dice) {
                 NewRun called = run;
                 called.options.parent = held.id();
                 Write write = pause_step(held.lease(), id, step, std::chrono::hours(24) * 36'525);
-                write.step->pause_condition.clear();
-                write.step->pause_message =
-                    fmt::format("waits for a run of workflow '{}'", called.workflow);
-                write.step->attempt = 0;
-                write.call = std::make_shared<const NewRun>(std::move(called));
+                auto& pause = write.as<Suspend>();
+                pause.step->pause_condition.clear();
+                pause.step->pause_message =
+                    fmt::format(model::texts::waits_for_workflow, called.workflow);
+                pause.step->attempt = 0;
+                pause.call = std::move(called);
                 return write;
             }};
 }
@@ -145,10 +181,9 @@ DrawnWrite<Held> finish_write(Dice& dice) {
     const bool audits = dice.one_in(2);
     return {succeeds ? "finish: success" : "finish: error", [=](const Held& held) {
                 Write write = succeeds ? success(held.lease(), output) : failure(held.lease());
-                if (audits) {
-                    write.event = succeeds ? "run_succeeded" : "run_failed";
-                    write.event_data = succeeds ? "{}" : write.error;
-                }
+                if (audits)
+                    write.event = succeeds ? AuditEvent{"run_succeeded"}
+                                           : AuditEvent{"run_failed", write.as<Finish>().result};
                 return write;
             }};
 }
@@ -157,7 +192,8 @@ DrawnWrite<Held> finish_write(Dice& dice) {
 
 std::string committed(World& world, std::vector<Write> writes, bool again) {
     std::erase_if(writes, [&](const Write& write) {
-        return write.call && !world.queue_id(write.call->workflow);
+        const NewRun* called = seam::called_run(write);
+        return called != nullptr && !world.queue_id(called->workflow);
     });
     std::string text = world.show()(world.backend().commit(writes, Attempt::first));
     if (again)
@@ -175,7 +211,8 @@ DrawnWrite<Message> message_write(Dice& dice) {
         {"fail", WriteKind::fail},
         {"bury", WriteKind::bury},
         {"extend", WriteKind::extend}};
-    return settlement(dice, kinds);
+    const Settlement settled = settlement(dice, kinds);
+    return {settled.name, [=](const Message& message) { return settled.make(message, nullptr); }};
 }
 
 DrawnWrite<Held> run_write(Dice& dice, const World& seen) {
@@ -186,7 +223,7 @@ DrawnWrite<Held> run_write(Dice& dice, const World& seen) {
     if (what < 14) return call_write(dice);
     if (what < 17) return finish_write(dice);
     const auto settled = given_back(dice);
-    return {settled.name, [=](const Held& held) { return settled.make(held.message); }};
+    return {settled.name, [=](const Held& held) { return settled.make(held.message, nullptr); }};
 }
 
 DrawnWrite<HeldTask> task_report(Dice& dice) {
@@ -202,8 +239,8 @@ DrawnWrite<HeldTask> task_report(Dice& dice) {
         const auto delay = sometimes(dice, 3, [&] { return some_time(dice); });
         return {permanent ? "fail task for good" : "fail task", [=](const HeldTask& held) {
                     Write write = fail_write(held, why);
-                    write.permanent = permanent;
-                    write.retry_delay = delay;
+                    write.as<seam::FailTask>().permanent = permanent;
+                    write.as<seam::FailTask>().retry_delay = delay;
                     return write;
                 }};
     }
@@ -212,13 +249,13 @@ DrawnWrite<HeldTask> task_report(Dice& dice) {
         return {"delegate task to " + workflow, [=](const HeldTask& held) {
                     NewRun run{workflow, held.message.payload, {}};
                     run.options.parent = held.ref().run;
-                    Write write = task_write(WriteKind::delegate_task, held);
-                    write.call = std::make_shared<const NewRun>(std::move(run));
-                    return write;
+                    return delegate_write(held, run);
                 }};
     }
     const auto settled = given_back(dice);
-    return {settled.name, [=](const HeldTask& held) { return settled.make(held.message); }};
+    return {settled.name, [=](const HeldTask& held) {
+                return settled.make(held.message, &held.ref());
+            }};
 }
 
 }  // namespace pawl::test::twin

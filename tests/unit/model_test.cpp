@@ -3,6 +3,7 @@
 #include "model/backoff.h"
 #include "model/check.h"
 #include "model/enum_names.h"
+#include "model/rules.h"
 #include "model/worker_state.h"
 #include "support/expect.h"
 
@@ -87,8 +88,8 @@ TEST(CheckTest, delays_and_pages_have_limits) {
     EXPECT_NO_THROW(model::check_delay("x", 0s));
     EXPECT_THROW(model::check_delay("x", -1ms), Error);
     EXPECT_THROW(model::check_delay("x", Duration::max()), Error);
-    EXPECT_NO_THROW(model::check_page({.after = {}, .limit = 10'000}));
-    EXPECT_THROW(model::check_page({.after = {}, .limit = 0}), Error);
+    EXPECT_NO_THROW(model::check_page_limit(model::rules::max_page_rows));
+    EXPECT_THROW(model::check_page_limit(0), Error);
 }
 
 TEST(WorkerStateTest, every_status_can_be_left_but_the_last) {

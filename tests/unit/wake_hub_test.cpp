@@ -9,10 +9,11 @@ namespace pawl::test {
 namespace {
 
 using seam::WakeHub;
+using seam::WakeTopic;
 using Clock = std::chrono::steady_clock;
 
-const std::vector<QueueId> first_queue{QueueId(1)};
-const std::vector<QueueId> two{QueueId(1), QueueId(2)};
+const std::vector<WakeTopic> first_queue{QueueId(1)};
+const std::vector<WakeTopic> two{QueueId(1), QueueId(2)};
 Clock::time_point far_away() {
     return Clock::now() + 40s;
 }
@@ -60,7 +61,7 @@ TEST(WakeHubTest, each_of_several_waiting_threads_is_woken_by_its_own_queue) {
     std::vector<std::jthread> waiting;
     for (int queue = 1; queue <= 4; ++queue) {
         waiting.emplace_back([&, queue] {
-            const std::vector<QueueId> mine{QueueId(queue)};
+            const std::vector<WakeTopic> mine{QueueId(queue)};
             if (hub.wait(ticket, mine, far_away(), {})) ++woken;
         });
     }

@@ -13,8 +13,7 @@
 -- earlier can write nothing (fencing). `strikes` counts hand-outs since the last report: what poison
 -- is judged by. `attempts` counts failures that a handler reported.
 --
--- Locks: rows of `messages` are locked with `for update skip locked`, so nobody waits for anybody.
--- Whoever locks both locks `queues` first (an advisory lock on the queue, see queues.sql).
+-- Locks: see functions/README.md.
 -- Time is read from {schema}.clock(), once per call, and stands in no default, trigger or index.
 
 create table {schema}.schema_version (

@@ -65,7 +65,7 @@ Message read_message(const Rows& rows, int row, WorkerId worker) {
     return message;
 }
 
-std::vector<seam::RecordedStep> read_steps(const Rows& rows, int row) {
+std::vector<seam::ReplayStep> read_steps(const Rows& rows, int row) {
     const auto ids = rows.text_array(row, col_step_ids);
     if (ids.empty()) return {};
     const auto positions = rows.int4_array(row, col_step_positions);
@@ -74,9 +74,9 @@ std::vector<seam::RecordedStep> read_steps(const Rows& rows, int row) {
     const auto outputs = rows.text_array(row, col_step_outputs);
     const auto errors = rows.text_array(row, col_step_errors);
     const auto wake_ats = rows.time_array(row, col_step_wake_ats);
-    std::vector<seam::RecordedStep> steps(ids.size());
+    std::vector<seam::ReplayStep> steps(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        seam::RecordedStep& step = steps[i];
+        seam::ReplayStep& step = steps[i];
         step.id = ids[i];
         step.position = positions[i];
         step.status = to_step_status(statuses[i]);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "postgres/driver/rows.h"
-#include "seam/batch.h"
+#include "seam/claim.h"
 
 namespace pawl::postgres {
 

@@ -6,26 +6,25 @@
 
 #include "postgres/driver/connection.h"
 #include "postgres/driver/notifier.h"
-#include "seam/batch.h"
+#include "seam/outcome.h"
 
 namespace pawl::postgres {
 
-// How those who wait are told, the runs that ended while somebody waits for them, and of flows the
-// runs that ended and the queues that have got tasks.
-struct Ends {
+// What a commit causes for others: whom to notify, and how.
+struct CommitSideEffects {
     Wake wake = Wake::after_commit;
-    std::vector<RunId> awaited;
-    std::vector<RunId> ended;
-    std::vector<QueueId> queues;
+    std::vector<RunId> awaited;   // runs that ended and have waiters
+    std::vector<RunId> ended;     // runs of flows that ended
+    std::vector<QueueId> queues;  // queues that have new tasks or runs
 };
 
 // Fills the outcomes, aligned with the writes. Throws as Connection::run.
-void settle(
+void commit_batch(
     Connection& connection,
-    std::span<const seam::Write> writes,
+    seam::Writes writes,
     seam::Attempt attempt,
     std::span<seam::WriteOutcome> outcomes,
-    Ends& ends
+    CommitSideEffects& effects
 );
 
 }  // namespace pawl::postgres

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generated/sql_rows.h"
+
 namespace pawl::postgres {
 
 Count read_count(
@@ -12,19 +14,21 @@ Count read_count(
 }
 
 QueueStats read_queue_stats(const Rows& rows, int row) {
+    using Row = store::row::QueueStats;
     const auto count = [&](int column, std::string_view name) {
-        return read_count(rows, row, column, 9, name);
+        return read_count(rows, row, column, Row::at_least, name);
     };
     QueueStats stats;
-    stats.queue = rows.text(row, 0);
-    stats.paused = rows.boolean(row, 1);
-    stats.ready = count(2, "ready");
-    stats.waiting = count(3, "waiting");
-    stats.leased = count(4, "leased");
-    stats.archived = count(5, "archived");
-    stats.dead = count(6, "dead");
-    if (!rows.is_null(row, 7)) stats.oldest_ready_age = Duration(rows.int8(row, 7));
-    stats.workers = rows.int8(row, 8);
+    stats.queue = rows.text(row, Row::queue);
+    stats.paused = rows.boolean(row, Row::paused);
+    stats.ready = count(Row::ready, "ready");
+    stats.waiting = count(Row::waiting, "waiting");
+    stats.leased = count(Row::leased, "leased");
+    stats.archived = count(Row::archived, "archived");
+    stats.dead = count(Row::dead, "dead");
+    if (!rows.is_null(row, Row::oldest_ready_ms))
+        stats.oldest_ready_age = Duration(rows.int8(row, Row::oldest_ready_ms));
+    stats.workers = rows.int8(row, Row::workers);
     return stats;
 }
 

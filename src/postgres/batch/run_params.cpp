@@ -8,29 +8,39 @@
 namespace pawl::postgres {
 
 using seam::Attempt;
+using seam::Checkpoint;
+using seam::Finish;
 using seam::OutboxRecord;
-using seam::StepRecord;
+using seam::StepWrite;
+using seam::Suspend;
 using seam::Write;
 
 namespace {
 
 using Text = std::optional<std::string_view>;
 
-// What `value` says of each of the writes.
+// What `value` returns for each of the writes.
 template <class Value>
-auto column(std::span<const Write> writes, const Places& places, Value value) {
-    std::vector<decltype(value(writes.front()))> values;
-    values.reserve(places.size());
-    for (const std::size_t place : places) values.push_back(value(writes[place]));
+auto column(seam::Writes writes, const Indexes& indexes, Value value) {
+    std::vector<decltype(value(*writes.front()))> values;
+    values.reserve(indexes.size());
+    for (const std::size_t index : indexes) values.push_back(value(*writes[index]));
     return values;
 }
 
-// The same of their steps; nothing of a write that has none.
+// The same for their actions, which are all of one kind.
+template <class Action, class Value>
+auto column_of(seam::Writes writes, const Indexes& indexes, Value value) {
+    return column(writes, indexes, [&](const Write& write) { return value(write.as<Action>()); });
+}
+
+// The same for their steps; empty for a write without one.
 template <class Value>
-auto step_column(std::span<const Write> writes, const Places& places, Value value) {
-    using T = decltype(value(*writes.front().step));
-    return column(writes, places, [&](const Write& write) -> T {
-        return write.step ? value(*write.step) : T{};
+auto step_column(seam::Writes writes, const Indexes& indexes, Value value) {
+    using T = decltype(value(StepWrite{}));
+    return column(writes, indexes, [&](const Write& write) -> T {
+        const StepWrite* const step = seam::step_of(write);
+        return step != nullptr ? value(*step) : T{};
     });
 }
 
@@ -44,11 +54,12 @@ Text unless_empty(const std::string& text) {
     return text;
 }
 
-Params lease_params(std::span<const Write> writes, const Places& places, Attempt attempt) {
+Params lease_params(seam::Writes writes, const Indexes& indexes, Attempt attempt) {
     Params params;
-    params.int8_array(column(writes, places, [](const Write& w) { return w.lease.message.value(); })
-    );
-    params.int4_array(column(writes, places, [](const Write& w) { return w.lease.delivery; }));
+    params.int8_array(column(writes, indexes, [](const Write& w) {
+        return w.lease.message.value();
+    }));
+    params.int4_array(column(writes, indexes, [](const Write& w) { return w.lease.delivery; }));
     params.boolean(attempt == Attempt::repeated);
     return params;
 }
@@ -60,31 +71,33 @@ Params lease_params(const Write& write, Attempt attempt) {
     return params;
 }
 
-void add_events(Params& params, std::span<const Write> writes, const Places& places) {
-    const auto kinds = column(writes, places, [](const Write& w) { return unless_empty(w.event); });
-    const auto data = column(writes, places, [](const Write& w) {
-        return w.event.empty() ? std::nullopt : unless_empty(w.event_data);
+void add_events(Params& params, seam::Writes writes, const Indexes& indexes) {
+    const auto kinds = column(writes, indexes, [](const Write& w) {
+        return w.event ? Text(w.event->kind) : std::nullopt;
+    });
+    const auto data = column(writes, indexes, [](const Write& w) {
+        return w.event ? Text(w.event->data) : std::nullopt;
     });
     params.text_array(kinds).text_array(data);
 }
 
 }  // namespace
 
-void order_by_run(std::span<const Write> writes, Places& places) {
-    std::ranges::stable_sort(places, {}, [&](std::size_t i) { return writes[i].lease.message; });
+void order_by_run(seam::Writes writes, Indexes& indexes) {
+    std::ranges::stable_sort(indexes, {}, [&](std::size_t i) { return writes[i]->lease.message; });
 }
 
-std::vector<Places> order_checkpoints(std::span<const Write> writes, const Places& places) {
+std::vector<Indexes> order_checkpoints(seam::Writes writes, const Indexes& indexes) {
     const auto key = [&](std::size_t i) {
-        const StepRecord& step = *writes[i].step;
+        const StepWrite& step = *writes[i]->as<Checkpoint>().step;
         return std::tuple(
-            step.status != StepStatus::running, writes[i].lease.message, std::string_view(step.id)
+            step.status != StepStatus::running, writes[i]->lease.message, std::string_view(step.id)
         );
     };
-    Places sorted = places;
+    Indexes sorted = indexes;
     std::ranges::stable_sort(sorted, {}, key);
-    std::vector<Places> running;
-    std::vector<Places> results;
+    std::vector<Indexes> running;
+    std::vector<Indexes> results;
     std::size_t repeats = 0;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
         repeats = i > 0 && key(sorted[i]) == key(sorted[i - 1]) ? repeats + 1 : 0;
@@ -96,25 +109,24 @@ std::vector<Places> order_checkpoints(std::span<const Write> writes, const Place
     return running;
 }
 
-Params checkpoint_params(std::span<const Write> writes, const Places& places, Attempt attempt) {
-    const auto of_steps = [&](auto value) { return step_column(writes, places, value); };
-    Params params = lease_params(writes, places, attempt);
-    params.text_array(of_steps([](const StepRecord& s) { return std::string_view(s.id); }));
-    params.int4_array(of_steps([](const StepRecord& s) { return s.position; }));
-    params.text_array(of_steps([](const StepRecord& s) { return to_string(s.status); }));
-    params.int4_array(of_steps([](const StepRecord& s) { return s.attempt; }));
-    params.text_array(of_steps([](const StepRecord& s) { return to_text(s.input); }));
-    params.text_array(of_steps([](const StepRecord& s) { return to_text(s.output); }));
-    params.text_array(of_steps([](const StepRecord& s) { return to_text(s.error); }));
-    params.time_array(of_steps([](const StepRecord& s) { return s.wake_at; }));
-    params.int8_array(of_steps([](const StepRecord& s) -> std::int64_t {
-        return s.elapsed.count();
-    }));
+Params checkpoint_params(seam::Writes writes, const Indexes& indexes, Attempt attempt) {
+    const auto of_steps = [&](auto value) { return step_column(writes, indexes, value); };
+    Params params = lease_params(writes, indexes, attempt);
+    params.text_array(of_steps([](const StepWrite& s) { return std::string_view(s.id); }));
+    params.int4_array(of_steps([](const StepWrite& s) { return s.position; }));
+    params.text_array(of_steps([](const StepWrite& s) { return to_string(s.status); }));
+    params.int4_array(of_steps([](const StepWrite& s) { return s.attempt; }));
+    params.text_array(of_steps([](const StepWrite& s) { return to_text(s.input); }));
+    params.text_array(of_steps([](const StepWrite& s) { return to_text(s.output); }));
+    params.text_array(of_steps([](const StepWrite& s) { return to_text(s.error); }));
+    params.time_array(of_steps([](const StepWrite& s) { return s.wake_at; }));
+    params.int8_array(of_steps([](const StepWrite& s) -> std::int64_t { return s.elapsed.count(); })
+    );
     return params;
 }
 
 Params checkpoint_params(const Write& write, Attempt attempt) {
-    const StepRecord& step = *write.step;
+    const StepWrite& step = *write.as<Checkpoint>().step;
     Params params = lease_params(write, attempt);
     params.text(step.id).int4(step.position).text(to_string(step.status)).int4(step.attempt);
     params.optional(to_text(step.input), &Params::text)
@@ -124,115 +136,113 @@ Params checkpoint_params(const Write& write, Attempt attempt) {
     return params;
 }
 
-Params suspend_params(std::span<const Write> writes, const Places& places, Attempt attempt) {
-    const auto of_writes = [&](auto value) { return column(writes, places, value); };
-    const auto of_steps = [&](auto value) { return step_column(writes, places, value); };
-    Params params = lease_params(writes, places, attempt);
-    params.text_array(of_writes([](const Write& w) { return to_string(w.status); }));
-    params.int8_array(of_writes([](const Write& w) -> std::int64_t { return w.delay.count(); }));
-    params.time_array(of_writes([](const Write& w) { return w.until; }));
-    params.int4_array(of_writes([](const Write& w) { return w.attempts; }));
-    params.text_array(of_writes([](const Write& w) { return unless_empty(w.reason); }));
-    add_events(params, writes, places);
-    params.text_array(of_steps([](const StepRecord& s) { return unless_empty(s.id); }));
-    params.int4_array(of_steps([](const StepRecord& s) { return s.position; }));
-    params.text_array(of_steps([](const StepRecord& s) { return Text(to_string(s.status)); }));
-    params.int4_array(of_steps([](const StepRecord& s) { return s.attempt; }));
-    params.text_array(of_steps([](const StepRecord& s) { return to_text(s.input); }));
-    params.text_array(of_steps([](const StepRecord& s) { return to_text(s.error); }));
-    params.text_array(of_steps([](const StepRecord& s) { return unless_empty(s.pause_message); }));
-    params.text_array(of_steps([](const StepRecord& s) { return unless_empty(s.pause_condition); })
-    );
-    params.time_array(of_steps([](const StepRecord& s) { return s.wake_at; }));
-    params.boolean_array(of_steps([](const StepRecord& s) {
+Params suspend_params(seam::Writes writes, const Indexes& indexes, Attempt attempt) {
+    const auto of_writes = [&](auto value) { return column_of<Suspend>(writes, indexes, value); };
+    const auto of_steps = [&](auto value) { return step_column(writes, indexes, value); };
+    Params params = lease_params(writes, indexes, attempt);
+    params.text_array(of_writes([](const Suspend& s) { return to_string(s.status); }));
+    params.int8_array(of_writes([](const Suspend& s) -> std::int64_t { return s.delay.count(); }));
+    params.time_array(of_writes([](const Suspend& s) { return s.until; }));
+    params.int4_array(of_writes([](const Suspend& s) { return s.attempts; }));
+    params.text_array(of_writes([](const Suspend& s) { return unless_empty(s.last_error); }));
+    add_events(params, writes, indexes);
+    params.text_array(of_steps([](const StepWrite& s) { return unless_empty(s.id); }));
+    params.int4_array(of_steps([](const StepWrite& s) { return s.position; }));
+    params.text_array(of_steps([](const StepWrite& s) { return Text(to_string(s.status)); }));
+    params.int4_array(of_steps([](const StepWrite& s) { return s.attempt; }));
+    params.text_array(of_steps([](const StepWrite& s) { return to_text(s.input); }));
+    params.text_array(of_steps([](const StepWrite& s) { return to_text(s.error); }));
+    params.text_array(of_steps([](const StepWrite& s) { return unless_empty(s.pause_message); }));
+    params.text_array(of_steps([](const StepWrite& s) { return unless_empty(s.pause_condition); }));
+    params.time_array(of_steps([](const StepWrite& s) { return s.wake_at; }));
+    params.boolean_array(of_steps([](const StepWrite& s) {
         return std::optional(s.wake_after_delay);
     }));
-    params.int8_array(of_steps([](const StepRecord& s) -> std::int64_t {
-        return s.elapsed.count();
-    }));
+    params.int8_array(of_steps([](const StepWrite& s) -> std::int64_t { return s.elapsed.count(); })
+    );
     return params;
 }
 
-std::vector<const NewRun*> called_runs(std::span<const Write> writes, const Places& places) {
-    return column(writes, places, [](const Write& w) { return w.call.get(); });
+std::vector<const NewRun*> called_runs(seam::Writes writes, const Indexes& indexes) {
+    return column(writes, indexes, [](const Write& w) { return seam::called_run(w); });
 }
 
-Params call_params(
-    std::span<const Write> writes, const Places& places, Attempt attempt, Wake wake
-) {
-    const auto of_steps = [&](auto value) { return step_column(writes, places, value); };
-    Params params = lease_params(writes, places, attempt);
+Params call_params(seam::Writes writes, const Indexes& indexes, Attempt attempt, Wake wake) {
+    const auto of_steps = [&](auto value) { return step_column(writes, indexes, value); };
+    Params params = lease_params(writes, indexes, attempt);
     params.boolean(wake == Wake::in_transaction);
-    params.int4_array(column(writes, places, [](const Write& w) { return w.attempts; }));
-    add_events(params, writes, places);
-    params.text_array(of_steps([](const StepRecord& s) { return std::string_view(s.id); }));
-    params.int4_array(of_steps([](const StepRecord& s) { return s.position; }));
-    params.int4_array(of_steps([](const StepRecord& s) { return s.attempt; }));
-    params.text_array(of_steps([](const StepRecord& s) { return to_text(s.input); }));
-    params.int8_array(of_steps([](const StepRecord& s) -> std::int64_t {
-        return s.elapsed.count();
+    params.int4_array(column_of<Suspend>(writes, indexes, [](const Suspend& s) {
+        return s.attempts;
     }));
-    add_trigger_params(params, called_runs(writes, places));
+    add_events(params, writes, indexes);
+    params.text_array(of_steps([](const StepWrite& s) { return std::string_view(s.id); }));
+    params.int4_array(of_steps([](const StepWrite& s) { return s.position; }));
+    params.int4_array(of_steps([](const StepWrite& s) { return s.attempt; }));
+    params.text_array(of_steps([](const StepWrite& s) { return to_text(s.input); }));
+    params.int8_array(of_steps([](const StepWrite& s) -> std::int64_t { return s.elapsed.count(); })
+    );
+    add_trigger_params(params, called_runs(writes, indexes));
     return params;
 }
 
-Params finish_params(
-    std::span<const Write> writes, const Places& places, Attempt attempt, Wake wake
-) {
-    Params params = lease_params(writes, places, attempt);
-    params.text_array(column(writes, places, [](const Write& w) {
-        return w.status == RunStatus::success ? Text(w.output) : std::nullopt;
+Params finish_params(seam::Writes writes, const Indexes& indexes, Attempt attempt, Wake wake) {
+    Params params = lease_params(writes, indexes, attempt);
+    params.text_array(column_of<Finish>(writes, indexes, [](const Finish& f) {
+        return f.status == RunStatus::success ? Text(f.result) : std::nullopt;
     }));
-    params.text_array(column(writes, places, [](const Write& w) {
-        return w.status == RunStatus::success ? std::nullopt : Text(w.error);
+    params.text_array(column_of<Finish>(writes, indexes, [](const Finish& f) {
+        return f.status == RunStatus::success ? std::nullopt : Text(f.result);
     }));
-    add_events(params, writes, places);
+    add_events(params, writes, indexes);
     params.boolean(wake == Wake::in_transaction);
     return params;
 }
 
 Params finish_params(const Write& write, Attempt attempt, Wake wake) {
     Params params = lease_params(write, attempt);
-    params.text(write.output).boolean(wake == Wake::in_transaction);
+    params.text(write.as<Finish>().result).boolean(wake == Wake::in_transaction);
     return params;
 }
 
-Places with_events(std::span<const Write> writes) {
-    Places places;
+Indexes publishing_checkpoints(seam::Writes writes) {
+    Indexes indexes;
     for (std::size_t i = 0; i < writes.size(); ++i) {
-        if (writes[i].publish) places.push_back(i);
+        if (writes[i]->is<Checkpoint>() && writes[i]->as<Checkpoint>().publish)
+            indexes.push_back(i);
     }
-    return places;
+    return indexes;
 }
 
-Places audited_checkpoints(std::span<const Write> writes) {
-    Places places;
+Indexes audited_checkpoints(seam::Writes writes) {
+    Indexes indexes;
     for (std::size_t i = 0; i < writes.size(); ++i) {
-        if (writes[i].kind == seam::WriteKind::checkpoint && !writes[i].event.empty())
-            places.push_back(i);
+        if (writes[i]->is<Checkpoint>() && writes[i]->event) indexes.push_back(i);
     }
-    return places;
+    return indexes;
 }
 
-Params step_event_params(std::span<const Write> writes, const Places& places, Attempt attempt) {
-    const auto of_steps = [&](auto value) { return step_column(writes, places, value); };
-    Params params = lease_params(writes, places, attempt);
-    params.text_array(of_steps([](const StepRecord& s) { return std::string_view(s.id); }));
-    params.text_array(of_steps([](const StepRecord& s) { return to_string(s.status); }));
-    add_events(params, writes, places);
+Params step_event_params(seam::Writes writes, const Indexes& indexes, Attempt attempt) {
+    const auto of_steps = [&](auto value) { return step_column(writes, indexes, value); };
+    Params params = lease_params(writes, indexes, attempt);
+    params.text_array(of_steps([](const StepWrite& s) { return std::string_view(s.id); }));
+    params.text_array(of_steps([](const StepWrite& s) { return to_string(s.status); }));
+    add_events(params, writes, indexes);
     return params;
 }
 
 // Without a wake-up: that is sent after the commit.
-Params event_params(std::span<const Write> writes, const Places& places) {
+Params event_params(seam::Writes writes, const Indexes& indexes) {
     const auto of_events = [&](auto value) {
-        return column(writes, places, [&](const Write& w) { return value(*w.publish); });
+        return column_of<Checkpoint>(writes, indexes, [&](const Checkpoint& c) {
+            return value(*c.publish);
+        });
     };
     Params params;
-    params.int8_array(column(writes, places, [](const Write& w) { return w.lease.message.value(); })
-    );
-    params.int4_array(column(writes, places, [](const Write& w) { return w.lease.delivery; }));
-    params.text_array(step_column(writes, places, [](const StepRecord& s) {
+    params.int8_array(column(writes, indexes, [](const Write& w) {
+        return w.lease.message.value();
+    }));
+    params.int4_array(column(writes, indexes, [](const Write& w) { return w.lease.delivery; }));
+    params.text_array(step_column(writes, indexes, [](const StepWrite& s) {
         return std::string_view(s.id);
     }));
     params.text_array(of_events([](const OutboxRecord& r) { return std::string_view(r.event_id); })

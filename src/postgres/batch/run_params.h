@@ -1,5 +1,4 @@
-// Writes of runs, as the parameters of their statements. `places` are the indexes of the writes
-// meant.
+// Writes of runs, as the parameters of their statements. `indexes` selects the writes.
 #pragma once
 
 #include <span>
@@ -7,50 +6,46 @@
 
 #include "postgres/driver/notifier.h"
 #include "postgres/driver/params.h"
-#include "seam/batch.h"
+#include "seam/outcome.h"
 
 namespace pawl::postgres {
 
-using Places = std::vector<std::size_t>;
+using Indexes = std::vector<std::size_t>;
 
 // By run: that is what costs the server least.
-void order_by_run(std::span<const seam::Write> writes, Places& places);
+void order_by_run(seam::Writes writes, Indexes& indexes);
 // The same for checkpoints, in parts that can be written one after the other: of two for one step
 // the first counts, and a statement cannot write a row twice. RUNNING comes first.
-[[nodiscard]] std::vector<Places> order_checkpoints(
-    std::span<const seam::Write> writes, const Places& places
-);
+[[nodiscard]] std::vector<Indexes> order_checkpoints(seam::Writes writes, const Indexes& indexes);
 
 // The runs that the writes call, which all do.
-[[nodiscard]] std::vector<const NewRun*> called_runs(
-    std::span<const seam::Write> writes, const Places& places
-);
+[[nodiscard]] std::vector<const NewRun*> called_runs(seam::Writes writes, const Indexes& indexes);
 
 [[nodiscard]] Params checkpoint_params(
-    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt
 );
 [[nodiscard]] Params checkpoint_params(const seam::Write& write, seam::Attempt attempt);
 [[nodiscard]] Params suspend_params(
-    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt
 );
-// Of suspensions that wait for a run (Write::call).
+// Of suspensions that wait for a run (Suspend::call).
 [[nodiscard]] Params call_params(
-    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt, Wake wake
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, Wake wake
 );
 [[nodiscard]] Params finish_params(
-    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt, Wake wake
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, Wake wake
 );
 [[nodiscard]] Params finish_params(
     const seam::Write& write, seam::Attempt attempt, Wake wake
 );  // a success
 
-// The checkpoints that have an event for the outbox with them, and these events.
-[[nodiscard]] Places with_events(std::span<const seam::Write> writes);
-[[nodiscard]] Params event_params(std::span<const seam::Write> writes, const Places& places);
+// The checkpoints with an event for the outbox, and these events.
+[[nodiscard]] Indexes publishing_checkpoints(seam::Writes writes);
+[[nodiscard]] Params event_params(seam::Writes writes, const Indexes& indexes);
 // The same for audit events, which suspensions and ends carry themselves.
-[[nodiscard]] Places audited_checkpoints(std::span<const seam::Write> writes);
+[[nodiscard]] Indexes audited_checkpoints(seam::Writes writes);
 [[nodiscard]] Params step_event_params(
-    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt
 );
 
 }  // namespace pawl::postgres

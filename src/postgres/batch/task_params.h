@@ -1,4 +1,4 @@
-// Writes of tasks, as the parameters of their statements; see run_writes.h.
+// Writes of tasks, as the parameters of their statements; see run_params.h.
 #pragma once
 
 #include "postgres/batch/run_params.h"
@@ -6,20 +6,20 @@
 namespace pawl::postgres {
 
 [[nodiscard]] Params complete_params(
-    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt, Wake wake
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, Wake wake
 );
 [[nodiscard]] Params failure_params(
-    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt, Wake wake
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, Wake wake
 );
 [[nodiscard]] Params delegation_params(
-    std::span<const seam::Write> writes, const Places& places, seam::Attempt attempt, Wake wake
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, Wake wake
 );
-// extend, release, hand_back.
-[[nodiscard]] Params task_lease_params(
-    seam::WriteKind kind,
-    std::span<const seam::Write> writes,
-    const Places& places,
-    seam::Attempt attempt
+[[nodiscard]] Params extend_task_params(seam::Writes writes, const Indexes& indexes);
+[[nodiscard]] Params release_task_params(
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt
+);
+[[nodiscard]] Params hand_back_task_params(
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt
 );
 
 }  // namespace pawl::postgres

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "generated/postgres_sql.h"
+#include "postgres/driver/wake_payload.h"
 
 namespace pawl::postgres {
 
@@ -94,8 +95,8 @@ void Listener::deliver(PGconn* connection) {
             signals_.notify_cancelled(RunId(number(text.substr(cancelled_prefix.size()))));
         } else if (text.starts_with(worker_prefix)) {
             signals_.notify_workers();
-        } else if (const QueueId queue(number(text)); queue) {
-            hub_.notify(queue);
+        } else if (const auto topic = wake_topic(number(text))) {
+            hub_.notify(*topic);
         } else {
             hub_.notify_all();
         }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "generated/postgres_sql.h"
+#include "postgres/driver/wake_payload.h"
 
 namespace pawl::postgres {
 
@@ -25,11 +26,11 @@ Wake Notifier::next() {
     return quiet ? Wake::in_transaction : Wake::after_commit;
 }
 
-void Notifier::wake(QueueId queue) {
-    add(queue ? std::to_string(queue.value()) : std::string());
+void Notifier::wake(const std::optional<seam::WakeTopic>& topic) {
+    add(wake_payload(topic));
 }
 
-void Notifier::tell(RunId run) {
+void Notifier::run_ended(RunId run) {
     add(fmt::format("run:{}", run.value()));
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "postgres/driver/pool.h"
+#include "seam/wake_topic.h"
 
 namespace pawl::postgres {
 
@@ -26,9 +27,9 @@ public:
     // How the next wake-up shall be sent: inside its transaction, where the last one was a while
     // ago.
     [[nodiscard]] Wake next();
-    // Both return at once. Queue 0 wakes everybody.
-    void wake(QueueId queue);
-    void tell(RunId run);  // that has ended
+    // Both return immediately. No topic: wakes all.
+    void wake(const std::optional<seam::WakeTopic>& topic);
+    void run_ended(RunId run);
 
 private:
     void add(std::string payload);

@@ -4,13 +4,13 @@
 
 namespace pawl::postgres {
 
-Pool::Lent Pool::lend(std::optional<Duration> call_timeout) {
-    Lent lent = take();
-    lent->set_call_timeout(call_timeout);
-    return lent;
+Pool::PooledConnection Pool::lend(std::optional<Duration> call_timeout) {
+    PooledConnection connection = take();
+    connection->set_call_timeout(call_timeout);
+    return connection;
 }
 
-Pool::Lent Pool::take() {
+Pool::PooledConnection Pool::take() {
     {
         std::unique_lock lock(mutex_);
         freed_.wait(lock, [&] { return free_slots_ > 0; });
@@ -50,9 +50,7 @@ std::vector<Pool::Idle> Pool::take_unused() {
     const auto limit = Clock::now() - keep_;
     auto last = idle_.begin();
     while (last + 1 < idle_.end() && last->since <= limit) ++last;
-    std::vector<Idle> unused(
-        std::make_move_iterator(idle_.begin()), std::make_move_iterator(last)
-    );
+    std::vector<Idle> unused(std::make_move_iterator(idle_.begin()), std::make_move_iterator(last));
     idle_.erase(idle_.begin(), last);
     return unused;
 }

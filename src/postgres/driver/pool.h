@@ -20,17 +20,17 @@ public:
     )
         : target_(target), connect_timeout_(connect_timeout), keep_(keep), free_slots_(size) {}
 
-    class Lent {
+    class PooledConnection {
     public:
-        Lent(Pool& pool, std::unique_ptr<Connection> connection)
+        PooledConnection(Pool& pool, std::unique_ptr<Connection> connection)
             : pool_(&pool), connection_(std::move(connection)) {}
-        ~Lent() {
+        ~PooledConnection() {
             if (pool_ != nullptr) pool_->give_back(std::move(connection_));
         }
-        Lent(Lent&& other) noexcept
+        PooledConnection(PooledConnection&& other) noexcept
             : pool_(std::exchange(other.pool_, nullptr)),
               connection_(std::move(other.connection_)) {}
-        Lent& operator=(Lent&&) = delete;
+        PooledConnection& operator=(PooledConnection&&) = delete;
         Connection* operator->() const { return connection_.get(); }
         Connection& operator*() const { return *connection_; }
 
@@ -40,7 +40,7 @@ public:
     };
 
     // Waits for a free one; opens one where none is idle. Its answers may take `call_timeout`.
-    [[nodiscard]] Lent lend(std::optional<Duration> call_timeout = {});
+    [[nodiscard]] PooledConnection lend(std::optional<Duration> call_timeout = {});
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -49,7 +49,7 @@ private:
         Clock::time_point since;
     };
 
-    [[nodiscard]] Lent take();
+    [[nodiscard]] PooledConnection take();
     void give_back(std::unique_ptr<Connection> connection);
     [[nodiscard]] std::vector<Idle> take_unused();
 

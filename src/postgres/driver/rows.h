@@ -1,4 +1,5 @@
-// Reads a result in binary format. Columns are addressed by number, in the order of the statement.
+// Reads a result in binary format. Columns are addressed by number: see sql/rows.txt, or the
+// statement.
 #pragma once
 
 #include <optional>

@@ -43,13 +43,13 @@ Timestamp PostgresStore::now() {
     return call(sql::clock, {}, IfAnswerLost::repeat).time(0, 0);
 }
 
-void PostgresStore::wake_queue(QueueId queue, Wake wake) {
-    if (queue) {
-        hub_.notify(queue);
+void PostgresStore::notify(const std::optional<seam::WakeTopic>& topic, Wake how) {
+    if (topic) {
+        hub_.notify(*topic);
     } else {
         hub_.notify_all();
     }
-    if (wake == Wake::after_commit) notifier_.wake(queue);
+    if (how == Wake::after_commit) notifier_.wake(topic);
 }
 
 void PostgresStore::listen() {

@@ -32,9 +32,8 @@ public:
     bool has_test_clock() override;
 
     seam::Claim claim(const seam::ClaimRequest& request) override;
-    std::vector<seam::WriteOutcome> commit(
-        std::span<const seam::Write> writes, seam::Attempt attempt
-    ) override;
+    std::vector<seam::WriteOutcome> commit(seam::Writes writes, seam::Attempt attempt) override;
+    using Engine::commit;
     std::vector<Lease> leases_of(WorkerId worker, std::span<const QueueId> queues) override;
     seam::HeartbeatResult heartbeat(WorkerId worker, std::span<const seam::Write> extensions)
         override;
@@ -69,6 +68,7 @@ public:
     void create_workflow(const std::string& name, const WorkflowOptions& options) override;
     void delete_workflow(const std::string& name) override;
     std::vector<WorkflowInfo> workflows(const std::optional<std::string>& only) override;
+    std::vector<WorkflowInfo> workflows_named(std::span<const std::string> names) override;
     WorkflowMetrics workflow_metrics(const std::string& name, Duration window) override;
     bool has_live_handler(const std::string& workflow) override;
     std::vector<RunId> fail_unhandled(std::span<const std::string> prefixes) override;
@@ -92,7 +92,7 @@ public:
     std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) override;
     RunCounts count_runs(const RunFilter& filter, std::int64_t limit) override;
     std::vector<StepInfo> steps(RunId run) override;
-    std::vector<seam::RecordedStep> recorded_steps(RunId run) override;
+    std::vector<seam::ReplayStep> recorded_steps(RunId run) override;
     std::vector<RunEvent> events(RunId run) override;
     std::vector<RunInfo> lineage(RunId run) override;
     void resume(RunId run, const std::string& step, const Json& data, const ResumeOptions& options)
@@ -175,7 +175,7 @@ private:
     }
     // A connection that has seen the right schema version. Throws not_installed, schema_too_old,
     // _new.
-    Pool::Lent checked(Pool& pool, std::optional<Duration> call_timeout = {});
+    Pool::PooledConnection checked(Pool& pool, std::optional<Duration> call_timeout = {});
     void check_schema(Connection& connection);
     Rows call(
         const store::Statement& statement,
@@ -195,25 +195,25 @@ private:
     }
     // How far a batch has come: what threw may have parts that are committed.
     struct Progress {
-        Ends ends;
+        CommitSideEffects effects;
         bool committed = false;
     };
     void commit_range(
         Connection& connection,
-        std::span<const seam::Write> writes,
+        seam::Writes writes,
         seam::Attempt attempt,
         std::span<seam::WriteOutcome> outcomes,
         Progress& progress
     );
-    void tell_others(
-        std::span<const seam::Write> writes,
+    void notify_others(
+        seam::Writes writes,
         std::span<const seam::WriteOutcome> outcomes,
-        const Ends& ends
+        const CommitSideEffects& effects
     );
-    void tell_of_ends(
-        std::span<const seam::Write> writes,
+    void notify_waiters(
+        seam::Writes writes,
         std::span<const seam::WriteOutcome> outcomes,
-        const Ends& ends
+        const CommitSideEffects& effects
     );
     void beat(
         Connection& connection, WorkerId worker, bool must_answer, seam::HeartbeatResult& result
@@ -224,10 +224,9 @@ private:
     void remember(
         const seam::ClaimRequest& request, const seam::Claim& claim, ClaimPosition position
     );
-    void wake_queue(
-        QueueId queue, Wake wake = Wake::after_commit
-    );              // here and, after the commit, in other processes; 0: all
-    void listen();  // where nobody does yet
+    // Here and, after the commit, in other processes. No topic: all.
+    void notify(const std::optional<seam::WakeTopic>& topic, Wake how = Wake::after_commit);
+    void listen();  // unless it listens already
     SchemaReport inspect(Connection& connection);
 
     const PostgresTarget target_;

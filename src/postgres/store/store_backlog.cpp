@@ -1,5 +1,6 @@
 #include "generated/postgres_sql.h"
 #include "model/counts.h"
+#include "model/rules.h"
 #include "postgres/batch/queue_rows.h"
 #include "postgres/store/postgres_store.h"
 
@@ -7,7 +8,7 @@ namespace pawl::postgres {
 
 seam::Backlog PostgresStore::backlog(std::span<const std::string> queues) {
     Params params;
-    params.text_array(queues).int4(static_cast<int>(model::count_limit));
+    params.text_array(queues).int4(static_cast<int>(model::rules::count_limit));
     const Rows rows = worker_call(sql::backlog, params, IfAnswerLost::repeat);
     seam::Backlog backlog;
     if (!rows.is_null(0, 10)) backlog.outbox_lag = Duration(rows.int8(0, 10));

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "generated/postgres_sql.h"
+#include "model/rules.h"
 #include "postgres/batch/claim_rows.h"
 #include "postgres/store/postgres_store.h"
 
@@ -47,7 +48,7 @@ seam::Claim PostgresStore::claim(const seam::ClaimRequest& request) {
     }
     params.optional(last.looked_at, &Params::time).optional(last.swept_at, &Params::time);
 
-    if (request.work == seam::Work::runs) params.int8(seam::claim_step_bytes);
+    if (request.work == seam::Work::runs) params.int8(model::rules::claim_step_bytes);
     if (request.work == seam::Work::tasks) {
         if (request.steps.empty()) {
             params.null();

@@ -7,7 +7,6 @@ namespace pawl::postgres {
 
 using seam::Attempt;
 using seam::Write;
-using seam::WriteKind;
 using seam::WriteOutcome;
 using seam::WriteStatus;
 
@@ -15,38 +14,40 @@ namespace {
 
 constexpr std::size_t few_writes = 4;
 
-bool is_end(const Write& write) {
-    return write.kind == WriteKind::finish;
+bool is_end(const Write* write) {
+    return write->is<seam::Finish>();
 }
 
-// May end runs, or let tasks become ready.
-bool goes_on(const Write& write) {
-    return is_end(write) || write.kind == WriteKind::complete_task ||
-           write.kind == WriteKind::fail_task;
+// May end runs, or make tasks ready.
+bool may_start_work(const Write* write) {
+    return write->is<seam::Finish, seam::CompleteTask, seam::FailTask>();
 }
 
-bool wakes_others(const Write& write) {
-    const bool now = write.delay == Duration::zero() && !write.until;
-    return (write.kind == WriteKind::release && now) || (write.kind == WriteKind::suspend && now) ||
-           write.kind == WriteKind::hand_back;
+// Makes a message visible now.
+bool makes_ready(const Write* write) {
+    if (write->is<seam::HandBack>()) return true;
+    if (write->is<seam::Release>()) return write->as<seam::Release>().delay == Duration::zero();
+    if (!write->is<seam::Suspend>()) return false;
+    const auto& suspend = write->as<seam::Suspend>();
+    return suspend.delay == Duration::zero() && !suspend.until;
 }
 
-bool publishes(const Write& write) {
-    return write.publish != nullptr;
+bool publishes(const Write* write) {
+    return write->is<seam::Checkpoint>() && write->as<seam::Checkpoint>().publish;
 }
 
-bool is_suspension(const Write& write) {
-    return write.kind == WriteKind::suspend;
+bool is_suspension(const Write* write) {
+    return write->is<seam::Suspend>();
 }
 
 }  // namespace
 
-std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, Attempt attempt) {
+std::vector<WriteOutcome> PostgresStore::commit(seam::Writes writes, Attempt attempt) {
     std::vector<WriteOutcome> outcomes(writes.size());
     if (writes.empty()) return outcomes;
     Progress progress;
-    if (writes.size() <= few_writes && std::ranges::any_of(writes, goes_on))
-        progress.ends.wake = notifier_.next();
+    if (writes.size() <= few_writes && std::ranges::any_of(writes, may_start_work))
+        progress.effects.wake = notifier_.next();
     try {
         const auto connection = checked(pool_, options().call_timeout);
         commit_range(*connection, writes, attempt, outcomes, progress);
@@ -54,46 +55,46 @@ std::vector<WriteOutcome> PostgresStore::commit(std::span<const Write> writes, A
         // A part is there: whoever repeats the batch must not take that for another's work, and the
         // repetition will not tell again whom to wake.
         if (!progress.committed) throw;
-        tell_others(writes, outcomes, progress.ends);
+        notify_others(writes, outcomes, progress.effects);
         error.mark_in_doubt();
         throw;
     }
-    tell_others(writes, outcomes, progress.ends);
+    notify_others(writes, outcomes, progress.effects);
     return outcomes;
 }
 
-void PostgresStore::tell_others(
-    std::span<const Write> writes, std::span<const WriteOutcome> outcomes, const Ends& ends
+void PostgresStore::notify_others(
+    seam::Writes writes, std::span<const WriteOutcome> outcomes, const CommitSideEffects& effects
 ) {
-    if (std::ranges::any_of(writes, wakes_others)) {
-        wake_queue({});
+    if (std::ranges::any_of(writes, makes_ready)) {
+        notify(std::nullopt);
     } else if (std::ranges::any_of(writes, is_suspension)) {
-        hub_.notify_all();  // who waits here shall know when these go on
+        hub_.notify_all();  // claimers in this process compute anew when to claim
     }
-    for (const QueueId queue : ends.queues) wake_queue(queue, ends.wake);
-    tell_of_ends(writes, outcomes, ends);
-    if (std::ranges::any_of(writes, publishes)) wake_queue(seam::outbox_changed);
+    for (const QueueId queue : effects.queues) notify(queue, effects.wake);
+    notify_waiters(writes, outcomes, effects);
+    if (std::ranges::any_of(writes, publishes)) notify(seam::outbox_changed);
 }
 
-void PostgresStore::tell_of_ends(
-    std::span<const Write> writes, std::span<const WriteOutcome> outcomes, const Ends& ends
+void PostgresStore::notify_waiters(
+    seam::Writes writes, std::span<const WriteOutcome> outcomes, const CommitSideEffects& effects
 ) {
     if (signals_.watched()) {
         for (std::size_t i = 0; i < writes.size(); ++i) {
             if (is_end(writes[i]) && outcomes[i].status == WriteStatus::done)
-                signals_.notify(RunId(writes[i].lease.message.value()));
+                signals_.notify(RunId(writes[i]->lease.message.value()));
         }
-        for (const RunId run : ends.ended) signals_.notify(run);
+        for (const RunId run : effects.ended) signals_.notify(run);
     }
-    if (ends.wake == Wake::in_transaction) return;
-    for (const RunId run : ends.awaited) notifier_.tell(run);
+    if (effects.wake == Wake::in_transaction) return;
+    for (const RunId run : effects.awaited) notifier_.run_ended(run);
 }
 
 // One item never harms another: what the server refuses is halved until the guilty one stands
 // alone.
 void PostgresStore::commit_range(
     Connection& connection,
-    std::span<const Write> writes,
+    seam::Writes writes,
     Attempt attempt,
     std::span<WriteOutcome> outcomes,
     Progress& progress
@@ -101,7 +102,7 @@ void PostgresStore::commit_range(
     constexpr int max_conflicts = 10;
     for (int conflicts = 0;; ++conflicts) {
         try {
-            settle(connection, writes, attempt, outcomes, progress.ends);
+            commit_batch(connection, writes, attempt, outcomes, progress.effects);
             progress.committed = true;
             return;
         } catch (const Refused& refused) {

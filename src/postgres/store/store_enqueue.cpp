@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "generated/postgres_sql.h"
+#include "model/texts.h"
 #include "postgres/driver/user_transaction.h"
 #include "postgres/store/postgres_store.h"
 
@@ -38,33 +39,27 @@ std::vector<MessageId> PostgresStore::enqueue(
 ) {
     const Wake wake = notifier_.next();
     const Rows rows = producer_call(sql::enqueue_batch, enqueue_params(queue, messages, wake));
-    wake_queue(QueueId(rows.int8(0, 1)), wake);
+    notify(QueueId(rows.int8(0, 1)), wake);
     return read_ids(rows);
 }
 
 std::vector<MessageId> PostgresStore::enqueue_in(
     Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
 ) {
-    UserTransaction mine(transaction, target_.schema);
+    UserTransaction user_tx(transaction, target_.schema);
     // What is wrong with the queue is found by a read: a failing statement would end the caller's
     // transaction.
     Params name;
     name.text_array(std::span(&queue, 1));
-    const Rows found = mine.run(sql::resolve_queues, name);
+    const Rows found = user_tx.run(sql::resolve_queues, name);
     if (found.int8(0, 0) == 0) {
-        throw Error(
-            ErrorCode::queue_not_found,
-            fmt::format("queue '{}' does not exist: create it first", queue)
-        );
+        throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, queue));
     }
     if (found.boolean(0, 1)) {
-        throw Error(
-            ErrorCode::workflow_queue,
-            fmt::format("queue '{}' belongs to a workflow: trigger it instead", queue)
-        );
+        throw Error(ErrorCode::workflow_queue, fmt::format(model::texts::queue_of_workflow, queue));
     }
     return read_ids(
-        mine.run(sql::enqueue_batch, enqueue_params(queue, messages, Wake::in_transaction))
+        user_tx.run(sql::enqueue_batch, enqueue_params(queue, messages, Wake::in_transaction))
     );
 }
 

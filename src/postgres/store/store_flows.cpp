@@ -82,8 +82,12 @@ EnsuredFlow PostgresStore::ensure_flow(const FlowShape& shape, EnsureMode mode) 
     const IfAnswerLost if_lost =
         mode == EnsureMode::force ? IfAnswerLost::doubt : IfAnswerLost::repeat;
     const Rows rows = call(sql::ensure_flow, params, if_lost);
-    if (rows.text(0, 0) == "created") return EnsuredFlow::created;
-    return rows.text(0, 0) == "same" ? EnsuredFlow::same : EnsuredFlow::recreated;
+    static constexpr model::NameTable<EnsuredFlow, 3> outcomes{{
+        {EnsuredFlow::created, "created"},
+        {EnsuredFlow::same, "same"},
+        {EnsuredFlow::recreated, "recreated"},
+    }};
+    return model::stored_value(outcomes, rows.text(0, 0), "outcome");
 }
 
 std::optional<FlowShape> PostgresStore::flow_shape(const std::string& slug) {

@@ -7,43 +7,45 @@ namespace pawl::postgres {
 namespace {
 
 std::vector<Message> read_messages(const Rows& rows) {
+    using Row = store::row::Message;
     std::vector<Message> messages;
     for (int i = 0; i < rows.size(); ++i) {
         Message message;
-        message.id = MessageId(rows.int8(i, 0));
-        message.queue = rows.text(i, 1);
-        message.priority = rows.int4(i, 2);
-        message.delivery = rows.int4(i, 3);
-        message.strikes = rows.int4(i, 4);
-        message.attempts = rows.int4(i, 5);
+        message.id = MessageId(rows.int8(i, Row::message_id));
+        message.queue = rows.text(i, Row::queue);
+        message.priority = rows.int4(i, Row::priority);
+        message.delivery = rows.int4(i, Row::delivery);
+        message.strikes = rows.int4(i, Row::strikes);
+        message.attempts = rows.int4(i, Row::attempts);
         message.state =
-            model::stored_value(model::message_states, rows.text(i, 6), "message state");
-        message.enqueued_at = rows.time(i, 7);
-        message.visible_at = rows.time(i, 8);
-        message.worker = WorkerId(rows.id(i, 9));
-        message.last_error = rows.text(i, 10);
-        message.payload.text = rows.text(i, 11);
+            model::stored_value(model::message_states, rows.text(i, Row::state), "message state");
+        message.enqueued_at = rows.time(i, Row::enqueued_at);
+        message.visible_at = rows.time(i, Row::visible_at);
+        message.worker = WorkerId(rows.id(i, Row::worker_id));
+        message.last_error = rows.text(i, Row::last_error);
+        message.payload.text = rows.text(i, Row::payload);
         messages.push_back(std::move(message));
     }
     return messages;
 }
 
 std::vector<ArchivedMessage> read_archive(const Rows& rows) {
+    using Row = store::row::Archived;
     std::vector<ArchivedMessage> messages;
     for (int i = 0; i < rows.size(); ++i) {
         ArchivedMessage message;
-        message.id = MessageId(rows.int8(i, 0));
-        message.queue = rows.text(i, 1);
-        message.priority = rows.int4(i, 2);
-        message.delivery = rows.int4(i, 3);
-        message.strikes = rows.int4(i, 4);
-        message.attempts = rows.int4(i, 5);
-        message.dead = rows.boolean(i, 6);
-        message.reason = rows.text(i, 7);
-        message.enqueued_at = rows.time(i, 8);
-        message.archived_at = rows.time(i, 9);
-        message.worker = WorkerId(rows.id(i, 10));
-        message.payload.text = rows.text(i, 11);
+        message.id = MessageId(rows.int8(i, Row::message_id));
+        message.queue = rows.text(i, Row::queue);
+        message.priority = rows.int4(i, Row::priority);
+        message.delivery = rows.int4(i, Row::delivery);
+        message.strikes = rows.int4(i, Row::strikes);
+        message.attempts = rows.int4(i, Row::attempts);
+        message.dead = rows.boolean(i, Row::dead);
+        message.reason = rows.text(i, Row::reason);
+        message.enqueued_at = rows.time(i, Row::enqueued_at);
+        message.archived_at = rows.time(i, Row::archived_at);
+        message.worker = WorkerId(rows.id(i, Row::worker_id));
+        message.payload.text = rows.text(i, Row::payload);
         messages.push_back(std::move(message));
     }
     return messages;

@@ -42,21 +42,22 @@ void add_optional(Params& params, const std::optional<std::string>& text) {
     }
 }
 
-// The columns that list_outbox and claim_outbox have in common.
+// Row: store::row::OutboxEvent or ClaimedEvent.
+template <class Row>
 OutboxEvent read_event(const Rows& rows, int row) {
     OutboxEvent event;
-    event.id = rows.int8(row, 0);
-    event.event_id = rows.text(row, 1);
-    event.type = rows.text(row, 2);
-    event.payload.text = rows.text(row, 3);
-    event.aggregate = rows.text(row, 4);
-    event.subject = rows.text(row, 5);
-    if (!rows.is_null(row, 6)) event.traceparent = rows.text(row, 6);
-    event.run = RunId(rows.id(row, 7));
-    event.attempts = rows.int4(row, 9);
-    event.last_error = rows.text(row, 10);
-    event.created_at = rows.time(row, 11);
-    event.visible_at = rows.optional_time(row, 12);
+    event.id = rows.int8(row, Row::outbox_id);
+    event.event_id = rows.text(row, Row::event_id);
+    event.type = rows.text(row, Row::type);
+    event.payload.text = rows.text(row, Row::payload);
+    event.aggregate = rows.text(row, Row::aggregate);
+    event.subject = rows.text(row, Row::subject);
+    if (!rows.is_null(row, Row::traceparent)) event.traceparent = rows.text(row, Row::traceparent);
+    event.run = RunId(rows.id(row, Row::run_id));
+    event.attempts = rows.int4(row, Row::attempts);
+    event.last_error = rows.text(row, Row::last_error);
+    event.created_at = rows.time(row, Row::created_at);
+    event.visible_at = rows.optional_time(row, Row::visible_at);
     return event;
 }
 
@@ -79,12 +80,12 @@ std::string_view name_of(OutboxReport::Kind kind) {
 void PostgresStore::publish(std::span<const OutboxRecord> events) {
     const Wake wake = notifier_.next();
     producer_call(sql::publish_batch, publish_params(events, wake));
-    wake_queue(seam::outbox_changed, wake);
+    notify(seam::outbox_changed, wake);
 }
 
 void PostgresStore::publish_in(Transaction transaction, std::span<const OutboxRecord> events) {
-    UserTransaction mine(transaction, target_.schema);
-    mine.run(sql::publish_batch, publish_params(events, Wake::in_transaction));
+    UserTransaction user_tx(transaction, target_.schema);
+    user_tx.run(sql::publish_batch, publish_params(events, Wake::in_transaction));
 }
 
 std::vector<OutboxEvent> PostgresStore::list_outbox(const OutboxFilter& filter) {
@@ -103,12 +104,13 @@ std::vector<OutboxEvent> PostgresStore::list_outbox(const OutboxFilter& filter) 
     }
     params.int8(filter.after).int4(filter.limit);
     const Rows rows = call(sql::list_outbox, params, IfAnswerLost::repeat);
+    using Row = store::row::OutboxEvent;
     std::vector<OutboxEvent> events;
     for (int i = 0; i < rows.size(); ++i) {
-        OutboxEvent& event = events.emplace_back(read_event(rows, i));
+        OutboxEvent& event = events.emplace_back(read_event<Row>(rows, i));
         event.status =
-            model::stored_value(model::outbox_statuses, rows.text(i, 8), "outbox status");
-        event.published_at = rows.optional_time(i, 13);
+            model::stored_value(model::outbox_statuses, rows.text(i, Row::status), "outbox status");
+        event.published_at = rows.optional_time(i, Row::published_at);
     }
     return events;
 }
@@ -134,15 +136,16 @@ seam::OutboxClaim PostgresStore::claim_outbox(int limit, int per_aggregate, Dura
         params.null().null();
     }
     const Rows rows = worker_call(sql::claim_outbox, params, IfAnswerLost::repeat);
+    using Row = store::row::ClaimedEvent;
     seam::OutboxClaim claim;
     for (int i = 0; i + 1 < rows.size(); ++i)
-        claim.events.push_back({read_event(rows, i), rows.int4(i, 8)});
+        claim.events.push_back({read_event<Row>(rows, i), rows.int4(i, Row::delivery)});
     const int last = rows.size() - 1;
-    claim.now = rows.time(last, 13);
-    claim.next_due = rows.optional_time(last, 14);
+    claim.now = rows.time(last, Row::now_at);
+    claim.next_due = rows.optional_time(last, Row::next_due);
     const std::lock_guard lock(positions_mutex_);
-    outbox_position_.at = rows.time(last, 15);
-    outbox_position_.id = rows.int8(last, 16);
+    outbox_position_.at = rows.time(last, Row::next_from_at);
+    outbox_position_.id = rows.int8(last, Row::next_from_id);
     return claim;
 }
 
@@ -164,9 +167,14 @@ std::vector<WriteStatus> PostgresStore::report_outbox(std::span<const OutboxRepo
     params.int8_array(delays_ms);
     const Rows rows = worker_call(sql::report_outbox, params, IfAnswerLost::doubt);
     hub_.notify(seam::outbox_changed);  // the NOTIFY of report_outbox is for other processes
+    static constexpr model::NameTable<WriteStatus, 3> words{{
+        {WriteStatus::done, "done"},
+        {WriteStatus::lease_lost, "lease_lost"},
+        {WriteStatus::lease_lost, "invalid"},  // not recorded: the event is delivered again
+    }};
     std::vector<WriteStatus> outcomes;
     for (const std::string_view word : rows.text_array(0, 0))
-        outcomes.push_back(word == "done" ? WriteStatus::done : WriteStatus::lease_lost);
+        outcomes.push_back(model::stored_value(words, word, "outcome"));
     return outcomes;
 }
 

@@ -1,6 +1,7 @@
 #include "generated/postgres_sql.h"
 #include "model/counts.h"
 #include "model/enum_names.h"
+#include "model/rules.h"
 #include "postgres/batch/queue_rows.h"
 #include "postgres/store/postgres_store.h"
 
@@ -9,19 +10,20 @@ namespace pawl::postgres {
 namespace {
 
 std::vector<QueueInfo> read_queues(const Rows& rows) {
+    using Row = store::row::Queue;
     std::vector<QueueInfo> queues;
     for (int i = 0; i < rows.size(); ++i) {
         QueueInfo queue;
-        queue.id = QueueId(rows.int8(i, 0));
-        queue.name = rows.text(i, 1);
-        queue.paused = rows.boolean(i, 2);
-        queue.keep_archive = rows.boolean(i, 3);
-        if (!rows.is_null(i, 4)) queue.lease = Duration(rows.int8(i, 4));
-        queue.max_strikes = rows.int4(i, 5);
-        queue.max_attempts = rows.int4(i, 6);
-        queue.dead_letter_queue = rows.text(i, 7);
-        queue.created_at = rows.time(i, 8);
-        queue.kind = model::stored_value(model::queue_kinds, rows.text(i, 9), "queue kind");
+        queue.id = QueueId(rows.int8(i, Row::queue_id));
+        queue.name = rows.text(i, Row::queue);
+        queue.paused = rows.boolean(i, Row::paused);
+        queue.keep_archive = rows.boolean(i, Row::keep_archive);
+        if (!rows.is_null(i, Row::lease_ms)) queue.lease = Duration(rows.int8(i, Row::lease_ms));
+        queue.max_strikes = rows.int4(i, Row::max_strikes);
+        queue.max_attempts = rows.int4(i, Row::max_attempts);
+        queue.dead_letter_queue = rows.text(i, Row::dead_letter_queue);
+        queue.created_at = rows.time(i, Row::created_at);
+        queue.kind = model::stored_value(model::queue_kinds, rows.text(i, Row::kind), "queue kind");
         queues.push_back(std::move(queue));
     }
     return queues;
@@ -54,7 +56,7 @@ void PostgresStore::set_queue_paused(const std::string& name, bool paused) {
     Params params;
     params.text(name).boolean(paused);
     call(sql::pause_queue, params, IfAnswerLost::repeat);
-    if (!paused) wake_queue({});
+    if (!paused) notify(std::nullopt);
 }
 
 std::int64_t PostgresStore::purge_queue(const std::string& name) {
@@ -91,7 +93,7 @@ std::vector<QueueStats> PostgresStore::queue_stats(
     } else {
         params.null();
     }
-    params.int4(static_cast<int>(model::count_limit)).int4(static_cast<int>(archived));
+    params.int4(static_cast<int>(model::rules::count_limit)).int4(static_cast<int>(archived));
     const Rows rows = call(sql::queue_stats, params, IfAnswerLost::repeat);
     std::vector<QueueStats> all;
     for (int i = 0; i < rows.size(); ++i) all.push_back(read_queue_stats(rows, i));

@@ -1,5 +1,6 @@
 // What people do to runs.
 #include "generated/postgres_sql.h"
+#include "model/enum_names.h"
 #include "postgres/batch/run_keys.h"
 #include "postgres/store/postgres_store.h"
 
@@ -21,9 +22,12 @@ seam::Rejection PostgresStore::reject_resume(
     params.int8(lease.message.value()).int4(lease.delivery).text(step).text(message);
     params.int8(check_after.count());
     const Rows rows = call(sql::reject_resume, params, IfAnswerLost::repeat);  // harmless to repeat
-    const std::string_view outcome = rows.text(0, 0);
-    if (outcome == "lease_lost") return seam::Rejection::lease_lost;
-    return outcome == "used" ? seam::Rejection::used : seam::Rejection::done;
+    static constexpr model::NameTable<seam::Rejection, 3> outcomes{{
+        {seam::Rejection::done, "done"},
+        {seam::Rejection::used, "used"},
+        {seam::Rejection::lease_lost, "lease_lost"},
+    }};
+    return model::stored_value(outcomes, rows.text(0, 0), "outcome");
 }
 
 void PostgresStore::cancel(RunId run, const std::string& reason) {

@@ -44,44 +44,50 @@ std::optional<int> optional_int(const Rows& rows, int row, int column) {
 }
 
 std::vector<RunInfo> read_runs(const Rows& rows) {
+    using store::row::Run;
     std::vector<RunInfo> runs;
     for (int i = 0; i < rows.size(); ++i) {
         RunInfo& run = runs.emplace_back();
-        run.id = RunId(rows.int8(i, 0));
-        run.workflow = rows.text(i, 1);
-        run.status = to_run_status(rows.text(i, 2));
-        run.priority = rows.int4(i, 3);
-        run.max_attempts = optional_int(rows, i, 4);
-        run.delivery = rows.int4(i, 5);
-        run.strikes = rows.int4(i, 6);
-        run.attempts = rows.int4(i, 7);
-        run.worker = WorkerId(rows.id(i, 8));
-        run.parent = RunId(rows.id(i, 9));
-        run.origin = RunId(rows.id(i, 10));
-        run.forked_at = rows.text(i, 11);
-        if (!rows.is_null(i, 12)) run.idempotency_key = rows.string(i, 12);
-        for (const auto tag : rows.text_array(i, 13)) run.tags.emplace_back(tag);
-        run.input.text = rows.text(i, 14);
-        run.output = rows.optional_json(i, 15);
-        run.error = rows.optional_json(i, 16);
-        run.last_error =
-            run.error ? model::readable(model::to_run_error(*run.error)) : rows.string(i, 17);
-        run.visible_at = rows.optional_time(i, 18);
-        run.created_at = rows.time(i, 19);
-        run.updated_at = rows.time(i, 20);
-        run.started_at = rows.optional_time(i, 21);
-        run.paused_at = rows.optional_time(i, 22);
-        run.completed_at = rows.optional_time(i, 23);
-        run.deleted_at = rows.optional_time(i, 24);
-        run.deleted_reason = rows.text(i, 25);
-        run.remaining_steps = optional_int(rows, i, 26);
+        run.id = RunId(rows.int8(i, Run::run_id));
+        run.workflow = rows.text(i, Run::workflow);
+        run.status = to_run_status(rows.text(i, Run::status));
+        run.priority = rows.int4(i, Run::priority);
+        run.max_attempts = optional_int(rows, i, Run::max_attempts);
+        run.delivery = rows.int4(i, Run::delivery);
+        run.strikes = rows.int4(i, Run::strikes);
+        run.attempts = rows.int4(i, Run::attempts);
+        run.worker = WorkerId(rows.id(i, Run::worker_id));
+        run.parent = RunId(rows.id(i, Run::parent_run_id));
+        run.origin = RunId(rows.id(i, Run::origin_run_id));
+        run.forked_at = rows.text(i, Run::forked_at);
+        if (!rows.is_null(i, Run::idempotency_key))
+            run.idempotency_key = rows.string(i, Run::idempotency_key);
+        for (const auto tag : rows.text_array(i, Run::tags)) run.tags.emplace_back(tag);
+        run.input.text = rows.text(i, Run::input);
+        run.output = rows.optional_json(i, Run::output);
+        run.error = rows.optional_json(i, Run::error);
+        run.last_error = run.error ? model::readable(model::to_run_error(*run.error))
+                                   : rows.string(i, Run::last_error);
+        run.visible_at = rows.optional_time(i, Run::visible_at);
+        run.created_at = rows.time(i, Run::created_at);
+        run.updated_at = rows.time(i, Run::updated_at);
+        run.started_at = rows.optional_time(i, Run::started_at);
+        run.paused_at = rows.optional_time(i, Run::paused_at);
+        run.completed_at = rows.optional_time(i, Run::completed_at);
+        run.deleted_at = rows.optional_time(i, Run::deleted_at);
+        run.deleted_reason = rows.text(i, Run::deleted_reason);
+        run.remaining_steps = optional_int(rows, i, Run::remaining_steps);
     }
     return runs;
 }
 
 std::optional<RunEnd> read_end(const Rows& rows) {
+    using End = store::row::RunEnd;
     if (rows.empty()) return std::nullopt;
-    return RunEnd{to_run_status(rows.text(0, 0)), rows.boolean(0, 1), rows.optional_json(0, 2)};
+    return RunEnd{
+        to_run_status(rows.text(0, End::status)),
+        rows.boolean(0, End::deleted),
+        rows.optional_json(0, End::output)};
 }
 
 }  // namespace
@@ -131,36 +137,37 @@ RunCounts PostgresStore::count_runs(const RunFilter& filter, std::int64_t limit)
 
 std::vector<StepInfo> PostgresStore::steps(RunId run) {
     const Rows rows = worker_call(sql::list_steps, one_run(run), IfAnswerLost::repeat);
+    using store::row::Step;
     std::vector<StepInfo> steps;
     for (int i = 0; i < rows.size(); ++i) {
         StepInfo& step = steps.emplace_back();
-        step.id = rows.text(i, 0);
-        step.position = rows.int4(i, 1);
-        step.status = to_step_status(rows.text(i, 2));
-        step.attempt = rows.int4(i, 3);
-        step.delivery = rows.int4(i, 4);
-        step.worker = WorkerId(rows.id(i, 5));
-        step.input = rows.optional_json(i, 6);
-        step.output = rows.optional_json(i, 7);
-        step.error = rows.optional_json(i, 8);
-        step.pause_message = rows.text(i, 9);
-        step.pause_condition = rows.text(i, 10);
-        step.wake_at = rows.optional_time(i, 11);
-        step.started_at = rows.optional_time(i, 12);
-        step.completed_at = rows.optional_time(i, 13);
-        step.remaining_deps = optional_int(rows, i, 14);
-        step.initial_tasks = optional_int(rows, i, 15);
-        step.remaining_tasks = optional_int(rows, i, 16);
-        step.skip_reason = rows.text(i, 17);
+        step.id = rows.text(i, Step::step_id);
+        step.position = rows.int4(i, Step::position);
+        step.status = to_step_status(rows.text(i, Step::status));
+        step.attempt = rows.int4(i, Step::attempt);
+        step.delivery = rows.int4(i, Step::delivery);
+        step.worker = WorkerId(rows.id(i, Step::worker_id));
+        step.input = rows.optional_json(i, Step::input);
+        step.output = rows.optional_json(i, Step::output);
+        step.error = rows.optional_json(i, Step::error);
+        step.pause_message = rows.text(i, Step::pause_message);
+        step.pause_condition = rows.text(i, Step::pause_condition);
+        step.wake_at = rows.optional_time(i, Step::wake_at);
+        step.started_at = rows.optional_time(i, Step::started_at);
+        step.completed_at = rows.optional_time(i, Step::completed_at);
+        step.remaining_deps = optional_int(rows, i, Step::remaining_deps);
+        step.initial_tasks = optional_int(rows, i, Step::initial_tasks);
+        step.remaining_tasks = optional_int(rows, i, Step::remaining_tasks);
+        step.skip_reason = rows.text(i, Step::skip_reason);
     }
     return steps;
 }
 
-std::vector<seam::RecordedStep> PostgresStore::recorded_steps(RunId run) {
-    std::vector<seam::RecordedStep> recorded;
+std::vector<seam::ReplayStep> PostgresStore::recorded_steps(RunId run) {
+    std::vector<seam::ReplayStep> recorded;
     for (StepInfo& info : steps(run)) {
         if (info.status == StepStatus::cancelled) continue;
-        seam::RecordedStep& step = recorded.emplace_back();
+        seam::ReplayStep& step = recorded.emplace_back();
         step.id = std::move(info.id);
         step.position = info.position;
         step.status = info.status;
@@ -174,16 +181,17 @@ std::vector<seam::RecordedStep> PostgresStore::recorded_steps(RunId run) {
 
 std::vector<RunEvent> PostgresStore::events(RunId run) {
     const Rows rows = call(sql::list_events, one_run(run), IfAnswerLost::repeat);
+    using store::row::Event;
     std::vector<RunEvent> events;
     for (int i = 0; i < rows.size(); ++i) {
         RunEvent& event = events.emplace_back();
-        event.id = rows.int8(i, 0);
-        event.run = RunId(rows.int8(i, 1));
-        event.kind = rows.text(i, 2);
-        event.data.text = rows.text(i, 3);
-        event.worker = WorkerId(rows.id(i, 4));
-        event.delivery = rows.int4(i, 5);
-        event.at = rows.time(i, 6);
+        event.id = rows.int8(i, Event::event_id);
+        event.run = RunId(rows.int8(i, Event::run_id));
+        event.kind = rows.text(i, Event::kind);
+        event.data.text = rows.text(i, Event::data);
+        event.worker = WorkerId(rows.id(i, Event::worker_id));
+        event.delivery = rows.int4(i, Event::delivery);
+        event.at = rows.time(i, Event::at);
     }
     return events;
 }

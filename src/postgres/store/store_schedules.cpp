@@ -10,32 +10,33 @@ using seam::StoredSchedule;
 
 namespace {
 
-// From `column` on: the columns of list_schedules.
-StoredSchedule read_schedule(const Rows& rows, int row, int column) {
+// Row: store::row::Schedule, or DueSchedule, which has its columns too.
+template <class Row>
+StoredSchedule read_schedule(const Rows& rows, int row) {
     StoredSchedule schedule;
-    schedule.id = rows.int8(row, column);
-    schedule.version = rows.int8(row, column + 1);
+    schedule.id = rows.int8(row, Row::schedule_id);
+    schedule.version = rows.int8(row, Row::version);
     ScheduleInfo& info = schedule.info;
-    info.name = rows.text(row, column + 2);
-    info.workflow = rows.text(row, column + 3);
-    info.cron = rows.text(row, column + 4);
-    info.time_zone = rows.text(row, column + 5);
-    info.params.text = rows.text(row, column + 6);
-    info.start = rows.optional_time(row, column + 7);
-    info.end = rows.optional_time(row, column + 8);
-    info.jitter = Duration(rows.int8(row, column + 9));
-    info.priority = rows.int4(row, column + 10);
+    info.name = rows.text(row, Row::schedule);
+    info.workflow = rows.text(row, Row::workflow);
+    info.cron = rows.text(row, Row::cron);
+    info.time_zone = rows.text(row, Row::time_zone);
+    info.params.text = rows.text(row, Row::params);
+    info.start = rows.optional_time(row, Row::starts_at);
+    info.end = rows.optional_time(row, Row::ends_at);
+    info.jitter = Duration(rows.int8(row, Row::jitter_ms));
+    info.priority = rows.int4(row, Row::priority);
     info.overlap =
-        model::stored_value(model::overlaps, rows.text(row, column + 11), "overlap policy");
+        model::stored_value(model::overlaps, rows.text(row, Row::overlap), "overlap policy");
     info.catch_up =
-        model::stored_value(model::catch_ups, rows.text(row, column + 12), "catch-up policy");
-    info.catch_up_limit = rows.int4(row, column + 13);
-    info.paused = rows.boolean(row, column + 14);
-    info.next_fire_at = rows.optional_time(row, column + 15);
-    info.last_fire_at = rows.optional_time(row, column + 16);
-    info.last_run = RunId(rows.id(row, column + 17));
-    info.waiting_fire_at = rows.optional_time(row, column + 18);
-    info.created_at = rows.time(row, column + 19);
+        model::stored_value(model::catch_ups, rows.text(row, Row::catch_up), "catch-up policy");
+    info.catch_up_limit = rows.int4(row, Row::catch_up_limit);
+    info.paused = rows.boolean(row, Row::paused);
+    info.next_fire_at = rows.optional_time(row, Row::next_fire_at);
+    info.last_fire_at = rows.optional_time(row, Row::last_fire_at);
+    info.last_run = RunId(rows.id(row, Row::last_run_id));
+    info.waiting_fire_at = rows.optional_time(row, Row::waiting_fire_at);
+    info.created_at = rows.time(row, Row::created_at);
     return schedule;
 }
 
@@ -81,7 +82,8 @@ std::vector<StoredSchedule> PostgresStore::schedules(const std::optional<std::st
     }
     const Rows rows = call(sql::list_schedules, params, IfAnswerLost::repeat);
     std::vector<StoredSchedule> schedules;
-    for (int i = 0; i < rows.size(); ++i) schedules.push_back(read_schedule(rows, i, 0));
+    for (int i = 0; i < rows.size(); ++i)
+        schedules.push_back(read_schedule<store::row::Schedule>(rows, i));
     return schedules;
 }
 
@@ -104,12 +106,13 @@ DueSchedules PostgresStore::due_schedules(int limit) {
     Params params;
     params.int4(limit);
     const Rows rows = worker_call(sql::due_schedules, params, IfAnswerLost::repeat);
+    using Row = store::row::DueSchedule;
     DueSchedules found;
-    found.now = rows.time(0, 0);
-    found.next_due = rows.optional_time(0, 1);
-    found.waiting = rows.boolean(0, 2);
+    found.now = rows.time(0, Row::now_at);
+    found.next_due = rows.optional_time(0, Row::next_due);
+    found.waiting = rows.boolean(0, Row::waiting);
     for (int i = 0; i < rows.size(); ++i) {
-        if (!rows.is_null(i, 3)) found.due.push_back(read_schedule(rows, i, 3));
+        if (!rows.is_null(i, Row::schedule_id)) found.due.push_back(read_schedule<Row>(rows, i));
     }
     return found;
 }
@@ -118,7 +121,7 @@ bool PostgresStore::fire_schedule(const ScheduleFire& fire) {
     const Wake wake = notifier_.next();
     const Rows rows = worker_call(sql::fire_schedule, fire_params(fire, wake), IfAnswerLost::doubt);
     if (!rows.boolean(0, 0)) return false;
-    if (!fire.runs.empty()) wake_queue(QueueId(rows.id(0, 1)), wake);
+    if (!fire.runs.empty()) notify(QueueId(rows.id(0, 1)), wake);
     return true;
 }
 

@@ -66,7 +66,7 @@ void upgrade(Connection& connection, int version) {
 
 }  // namespace
 
-Pool::Lent PostgresStore::checked(Pool& pool, std::optional<Duration> call_timeout) {
+Pool::PooledConnection PostgresStore::checked(Pool& pool, std::optional<Duration> call_timeout) {
     auto connection = pool.lend(call_timeout);
     if (!connection->schema_checked) {
         translated([&] { check_schema(*connection); });
@@ -210,7 +210,7 @@ void PostgresStore::set_test_clock(std::optional<Timestamp> now) {
         call(sql::restore_clock, {}, IfAnswerLost::doubt);
         call(sql::clear_clock, {}, IfAnswerLost::doubt);
     }
-    wake_queue({});
+    notify(std::nullopt);
 }
 
 }  // namespace pawl::postgres

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "generated/postgres_sql.h"
+#include "model/texts.h"
 #include "postgres/batch/trigger_params.h"
 #include "postgres/driver/user_transaction.h"
 #include "postgres/store/postgres_store.h"
@@ -10,17 +11,17 @@ namespace pawl::postgres {
 namespace {
 
 // What most calls ask for, one run and nothing special, has a function of its own.
-bool is_one(std::span<const NewRun> runs) {
+bool is_single_plain(std::span<const NewRun> runs) {
     return runs.size() == 1 && is_plain(runs.front());
 }
 
 const store::Statement& trigger_statement(std::span<const NewRun> runs) {
-    return is_one(runs) ? sql::trigger_one : sql::trigger_batch;
+    return is_single_plain(runs) ? sql::trigger_one : sql::trigger_batch;
 }
 
 Params trigger_params(std::span<const NewRun> runs, Wake wake) {
     Params params;
-    if (is_one(runs)) {
+    if (is_single_plain(runs)) {
         add_plain_trigger_params(params, runs.front());
     } else {
         std::vector<const NewRun*> all;
@@ -42,17 +43,17 @@ std::vector<seam::Triggered> read_triggered(const Rows& rows) {
 }
 
 // By a read: a failing statement would end the caller's transaction.
-void require_workflows(UserTransaction& mine, std::span<const NewRun> runs) {
+void require_workflows(UserTransaction& user_tx, std::span<const NewRun> runs) {
     std::vector<std::string_view> names;
     for (const NewRun& run : runs) names.emplace_back(run.workflow);
     Params params;
     params.text_array(names);
-    const Rows found = mine.run(sql::resolve_queues, params);
+    const Rows found = user_tx.run(sql::resolve_queues, params);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (found.boolean(static_cast<int>(i), 1)) continue;
         throw Error(
             ErrorCode::workflow_not_found,
-            fmt::format("workflow '{}' does not exist: create it first", runs[i].workflow)
+            fmt::format(model::texts::workflow_missing, runs[i].workflow)
         );
     }
 }
@@ -63,18 +64,18 @@ std::vector<seam::Triggered> PostgresStore::trigger(std::span<const NewRun> runs
     if (runs.empty()) return {};
     const Wake wake = notifier_.next();
     const Rows rows = producer_call(trigger_statement(runs), trigger_params(runs, wake));
-    for (const auto workflow : rows.int8_array(0, 2)) wake_queue(QueueId(workflow), wake);
+    for (const auto workflow : rows.int8_array(0, 2)) notify(QueueId(workflow), wake);
     return read_triggered(rows);
 }
 
 std::vector<seam::Triggered> PostgresStore::trigger_in(
     Transaction transaction, std::span<const NewRun> runs
 ) {
-    UserTransaction mine(transaction, target_.schema);
+    UserTransaction user_tx(transaction, target_.schema);
     if (runs.empty()) return {};
-    require_workflows(mine, runs);
+    require_workflows(user_tx, runs);
     return read_triggered(
-        mine.run(trigger_statement(runs), trigger_params(runs, Wake::in_transaction))
+        user_tx.run(trigger_statement(runs), trigger_params(runs, Wake::in_transaction))
     );
 }
 

@@ -4,6 +4,7 @@
 #include "generated/postgres_sql.h"
 #include "model/counts.h"
 #include "model/enum_names.h"
+#include "model/rules.h"
 #include "postgres/batch/commit_batch.h"
 #include "postgres/batch/queue_rows.h"
 #include "postgres/store/postgres_store.h"
@@ -43,7 +44,9 @@ WorkerStatus PostgresStore::transition_worker(WorkerId worker, WorkerEvent event
 Duration PostgresStore::heartbeat_timeout(std::span<const seam::Write> extensions) const {
     Duration timeout = options().call_timeout;
     for (const seam::Write& extension : extensions)
-        timeout = std::min(timeout, std::max(extension.delay / 3, shortest_heartbeat_timeout));
+        timeout = std::min(
+            timeout, std::max(extension.as<seam::Extend>().lease / 3, shortest_heartbeat_timeout)
+        );
     return timeout;
 }
 
@@ -54,9 +57,11 @@ seam::HeartbeatResult PostgresStore::heartbeat(
     result.outcomes.resize(extensions.size());
     const auto connection = checked(heartbeat_pool_, heartbeat_timeout(extensions));
     return translated([&] {
-        Ends none;
-        if (!extensions.empty())
-            settle(*connection, extensions, seam::Attempt::first, result.outcomes, none);
+        CommitSideEffects none;
+        std::vector<const seam::Write*> writes;
+        for (const seam::Write& extension : extensions) writes.push_back(&extension);
+        if (!writes.empty())
+            commit_batch(*connection, writes, seam::Attempt::first, result.outcomes, none);
         if (worker) beat(*connection, worker, extensions.empty(), result);
         return result;
     });
@@ -94,21 +99,22 @@ std::vector<WorkerInfo> PostgresStore::workers(std::optional<WorkerId> only) {
         params.null();
     }
     const Rows rows = call(sql::list_workers, params, IfAnswerLost::repeat);
+    using Row = store::row::Worker;
     std::vector<WorkerInfo> workers;
     for (int i = 0; i < rows.size(); ++i) {
         WorkerInfo worker;
-        worker.id = WorkerId(rows.int8(i, 0));
-        worker.name = rows.text(i, 1);
-        worker.host = rows.text(i, 2);
-        worker.port = rows.int4(i, 3);
-        worker.pid = rows.int4(i, 4);
-        worker.status = to_worker_status(rows.text(i, 5));
-        worker.lost = rows.boolean(i, 6);
-        worker.lease = Duration(rows.int8(i, 7));
-        worker.subscriptions = strings(rows.text_array(i, 8));
-        worker.handlers = strings(rows.text_array(i, 9));
-        worker.started_at = rows.time(i, 10);
-        worker.heartbeat_at = rows.time(i, 11);
+        worker.id = WorkerId(rows.int8(i, Row::worker_id));
+        worker.name = rows.text(i, Row::name);
+        worker.host = rows.text(i, Row::host);
+        worker.port = rows.int4(i, Row::port);
+        worker.pid = rows.int4(i, Row::pid);
+        worker.status = to_worker_status(rows.text(i, Row::status));
+        worker.lost = rows.boolean(i, Row::lost);
+        worker.lease = Duration(rows.int8(i, Row::lease_ms));
+        worker.subscriptions = strings(rows.text_array(i, Row::subscriptions));
+        worker.handlers = strings(rows.text_array(i, Row::handlers));
+        worker.started_at = rows.time(i, Row::started_at);
+        worker.heartbeat_at = rows.time(i, Row::heartbeat_at);
         workers.push_back(std::move(worker));
     }
     return workers;
@@ -128,9 +134,10 @@ void PostgresStore::delete_worker(WorkerId worker) {
 
 StoreStats PostgresStore::stats() {
     StoreStats total;
-    for (const auto& queue : queue_stats({}, model::archive_list_limit)) model::add(total, queue);
+    for (const auto& queue : queue_stats({}, model::rules::archive_list_limit))
+        model::add(total, queue);
     Params params;
-    params.int4(static_cast<int>(model::count_limit));
+    params.int4(static_cast<int>(model::rules::count_limit));
     const Rows workers = call(sql::worker_counts, params, IfAnswerLost::repeat);
     total.workers_live = workers.int8(0, 0);
     total.workers_lost = workers.int8(0, 1);

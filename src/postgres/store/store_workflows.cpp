@@ -1,6 +1,7 @@
 #include "generated/postgres_sql.h"
 #include "model/counts.h"
 #include "model/enum_names.h"
+#include "model/rules.h"
 #include "postgres/batch/queue_rows.h"
 #include "postgres/store/postgres_store.h"
 
@@ -14,25 +15,27 @@ std::optional<Duration> optional_duration(const Rows& rows, int row, int column)
 }
 
 std::vector<WorkflowInfo> read_workflows(const Rows& rows) {
+    using Row = store::row::Workflow;
     std::vector<WorkflowInfo> workflows;
     for (int i = 0; i < rows.size(); ++i) {
         WorkflowInfo workflow;
-        workflow.queue = QueueId(rows.int8(i, 0));
-        workflow.name = rows.text(i, 1);
-        workflow.paused = rows.boolean(i, 2);
-        workflow.max_attempts = rows.int4(i, 3);
-        workflow.backoff_base = Duration(rows.int8(i, 4));
-        workflow.backoff_cap = Duration(rows.int8(i, 5));
-        workflow.lease = optional_duration(rows, i, 6);
-        workflow.run_timeout = optional_duration(rows, i, 7);
-        workflow.max_strikes = rows.int4(i, 8);
-        workflow.dead_letter_workflow = rows.text(i, 9);
-        workflow.audit = model::stored_value(model::audit_levels, rows.text(i, 10), "audit level");
-        workflow.created_at = rows.time(i, 11);
-        workflow.is_flow = rows.boolean(i, 12);
-        workflow.task_timeout = optional_duration(rows, i, 13);
+        workflow.queue = QueueId(rows.int8(i, Row::workflow_id));
+        workflow.name = rows.text(i, Row::workflow);
+        workflow.paused = rows.boolean(i, Row::paused);
+        workflow.max_attempts = rows.int4(i, Row::max_attempts);
+        workflow.backoff_base = Duration(rows.int8(i, Row::backoff_base_ms));
+        workflow.backoff_cap = Duration(rows.int8(i, Row::backoff_cap_ms));
+        workflow.lease = optional_duration(rows, i, Row::lease_ms);
+        workflow.run_timeout = optional_duration(rows, i, Row::run_timeout_ms);
+        workflow.max_strikes = rows.int4(i, Row::max_strikes);
+        workflow.dead_letter_workflow = rows.text(i, Row::dead_letter_workflow);
+        workflow.audit =
+            model::stored_value(model::audit_levels, rows.text(i, Row::audit), "audit level");
+        workflow.created_at = rows.time(i, Row::created_at);
+        workflow.is_flow = rows.boolean(i, Row::is_flow);
+        workflow.task_timeout = optional_duration(rows, i, Row::task_timeout_ms);
         workflow.publish =
-            model::stored_value(model::publish_levels, rows.text(i, 14), "publish level");
+            model::stored_value(model::publish_levels, rows.text(i, Row::publish), "publish level");
         workflows.push_back(std::move(workflow));
     }
     return workflows;
@@ -80,28 +83,35 @@ std::vector<WorkflowInfo> PostgresStore::workflows(const std::optional<std::stri
     return read_workflows(worker_call(sql::list_workflows, params, IfAnswerLost::repeat));
 }
 
-WorkflowMetrics PostgresStore::workflow_metrics(const std::string& name, Duration window) {
+std::vector<WorkflowInfo> PostgresStore::workflows_named(std::span<const std::string> names) {
     Params params;
-    params.text(name).int8(window.count()).int4(static_cast<int>(model::count_limit));
+    params.text_array(names);
+    return read_workflows(worker_call(sql::named_workflows, params, IfAnswerLost::repeat));
+}
+
+WorkflowMetrics PostgresStore::workflow_metrics(const std::string& name, Duration window) {
+    using Row = store::row::WorkflowStats;
+    Params params;
+    params.text(name).int8(window.count()).int4(static_cast<int>(model::rules::count_limit));
     const Rows rows = call(sql::workflow_stats, params, IfAnswerLost::repeat);
     const auto count = [&](int column, std::string_view what) {
-        return read_count(rows, 0, column, 12, what);
+        return read_count(rows, 0, column, Row::at_least, what);
     };
     WorkflowMetrics metrics;
     metrics.workflow = name;
     metrics.window = window;
-    metrics.succeeded = count(0, "succeeded");
-    metrics.failed = count(1, "failed");
-    metrics.cancelled = count(2, "cancelled");
-    model::derive_rates(metrics, Duration(rows.int8(0, 11)));
-    metrics.average_duration = optional_duration(rows, 0, 3);
-    metrics.p50_duration = optional_duration(rows, 0, 4);
-    metrics.p95_duration = optional_duration(rows, 0, 5);
-    metrics.p99_duration = optional_duration(rows, 0, 6);
-    metrics.queue_depth = count(7, "queue_depth");
-    metrics.in_flight = count(8, "in_flight");
-    metrics.waiting = count(9, "waiting");
-    metrics.oldest_waiting = optional_duration(rows, 0, 10);
+    metrics.succeeded = count(Row::succeeded, "succeeded");
+    metrics.failed = count(Row::failed, "failed");
+    metrics.cancelled = count(Row::cancelled, "cancelled");
+    model::derive_rates(metrics, Duration(rows.int8(0, Row::counted_ms)));
+    metrics.average_duration = optional_duration(rows, 0, Row::average_ms);
+    metrics.p50_duration = optional_duration(rows, 0, Row::p50_ms);
+    metrics.p95_duration = optional_duration(rows, 0, Row::p95_ms);
+    metrics.p99_duration = optional_duration(rows, 0, Row::p99_ms);
+    metrics.queue_depth = count(Row::queue_depth, "queue_depth");
+    metrics.in_flight = count(Row::in_flight, "in_flight");
+    metrics.waiting = count(Row::waiting, "waiting");
+    metrics.oldest_waiting = optional_duration(rows, 0, Row::oldest_waiting_ms);
     return metrics;
 }
 

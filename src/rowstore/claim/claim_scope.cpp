@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/rules.h"
 #include "rowstore/flow/flow_plans.h"
 #include "rowstore/run/run_lookup.h"
 #include "rowstore/statements.h"
@@ -10,7 +11,8 @@ namespace pawl::rowstore {
 
 namespace {
 
-constexpr std::size_t widest = 32;  // queues looked at in one claim, and steps of one skip scan
+// The queues looked at in one claim, and the steps of one skip scan.
+constexpr std::size_t widest = model::rules::wide_set;
 
 struct Scan {
     std::vector<QueueId> queues;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rowstore/session.h"
-#include "seam/batch.h"
+#include "seam/claim.h"
 
 namespace pawl::rowstore {
 

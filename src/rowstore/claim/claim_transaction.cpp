@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "model/event_data.h"
+#include "model/event_kinds.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "rowstore/claim/start_runs.h"
 #include "rowstore/claim/start_tasks.h"
 #include "rowstore/statements.h"
@@ -14,8 +17,6 @@
 namespace pawl::rowstore {
 
 namespace {
-
-constexpr int suspicious_strikes = 2;  // came back twice without a report: handed out alone
 
 std::int64_t in_microseconds(Duration duration) {
     return std::chrono::microseconds(duration).count();
@@ -94,9 +95,9 @@ std::optional<std::string> ClaimTransaction::no_hope(
     const LostLease& lost, const ScopedQueue& queue, int strikes, int attempts, int max_attempts
 ) {
     if (lost.worker && strikes >= queue.max_strikes)
-        return fmt::format("poison: handed out {} times without a report", strikes);
+        return "poison: " + fmt::format(model::texts::unreported, strikes);
     if (!lost.worker && attempts >= max_attempts)
-        return fmt::format("no report within its lease (attempt {})", attempts);
+        return fmt::format(model::texts::task_unreported, attempts);
     return std::nullopt;
 }
 
@@ -132,7 +133,7 @@ void ClaimTransaction::collect_due_tasks(const ScopedQueue& queue) {
 
 void ClaimTransaction::add_due(const Candidate& candidate, int strikes) {
     due_.push_back(candidate);
-    if (strikes >= suspicious_strikes && (!suspect_ || candidate.id < suspect_->id))
+    if (strikes >= model::rules::suspect_strikes && (!suspect_ || candidate.id < suspect_->id))
         suspect_ = candidate;
 }
 
@@ -147,7 +148,8 @@ void ClaimTransaction::end_hopeless() {
     TaskSettler tasks(write_);
     for (const auto& [task, lost, why, audit] : hopeless_) {
         if (!session_.query(sql::claimed_message, task.message).next()) continue;
-        if (audit != AuditLevel::off) add_lost_lease(task.run, lost, task_data(task));
+        if (model::is_audited(audit, model::EventKind::lease_lost))
+            add_lost_lease(task.run, lost, task_data(task));
         tasks.give_up(task, why);
     }
 }
@@ -251,7 +253,7 @@ void ClaimTransaction::take(const Candidate& candidate) {
     }
     if (!candidate.lost) return;
     claim_.taken_over.push_back({candidate.id, candidate.lost->worker});
-    const bool audited = candidate.queue->audit != AuditLevel::off;
+    const bool audited = model::is_audited(candidate.queue->audit, model::EventKind::lease_lost);
     if (!candidate.queue->of_flow) {
         if (audited && candidate.queue->of_workflow)
             add_lost_lease(RunId(candidate.id.value()), *candidate.lost, "{}");
@@ -264,7 +266,13 @@ void ClaimTransaction::take(const Candidate& candidate) {
 
 void ClaimTransaction::add_lost_lease(RunId run, const LostLease& lost, std::string_view data) {
     session_.post(
-        sql::add_event, run, std::string_view("lease_lost"), data, lost.worker, lost.delivery, now_
+        sql::add_event,
+        run,
+        to_string(model::EventKind::lease_lost),
+        data,
+        lost.worker,
+        lost.delivery,
+        now_
     );
 }
 

@@ -1,6 +1,7 @@
 #include "rowstore/claim/start_runs.h"
 
 #include "model/enum_names.h"
+#include "model/event_kinds.h"
 #include "rowstore/run/run_lookup.h"
 #include "rowstore/statements.h"
 
@@ -24,11 +25,11 @@ std::optional<seam::ClaimedRun> RunStarter::start(Message& message, AuditLevel a
     }
     if (!running)
         session_.post(paused ? sql::continue_paused_run : sql::start_run, id, worker_, now_);
-    if (audit == AuditLevel::all) {
+    if (model::is_audited(audit, model::EventKind::started)) {
         session_.post(
             sql::add_event,
             id,
-            std::string_view("started"),
+            to_string(model::EventKind::started),
             std::string_view("{}"),
             worker_,
             message.delivery,
@@ -61,8 +62,8 @@ void RunStarter::load_steps(RunId id, seam::ClaimedRun& run) {
     run.steps_loaded = false;
 }
 
-seam::RecordedStep read_recorded_step(const Rows& rows) {
-    seam::RecordedStep step;
+seam::ReplayStep read_recorded_step(const Rows& rows) {
+    seam::ReplayStep step;
     step.id = rows.text(0);
     step.position = rows.number(1);
     step.status = to_step_status(rows.text(2));

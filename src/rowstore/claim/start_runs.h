@@ -6,8 +6,9 @@
 #include <pawl/workflow.h>
 #include <vector>
 
+#include "model/rules.h"
 #include "rowstore/session.h"
-#include "seam/batch.h"
+#include "seam/claim.h"
 
 namespace pawl::rowstore {
 
@@ -26,10 +27,10 @@ private:
     Session& session_;
     const WorkerId worker_;
     const Timestamp now_;
-    std::int64_t bytes_left_ = seam::claim_step_bytes;
+    std::int64_t bytes_left_ = model::rules::claim_step_bytes;
 };
 
 // Of the statement recorded_steps.
-[[nodiscard]] seam::RecordedStep read_recorded_step(const Rows& rows);
+[[nodiscard]] seam::ReplayStep read_recorded_step(const Rows& rows);
 
 }  // namespace pawl::rowstore

@@ -1,6 +1,7 @@
 #include "rowstore/claim/start_tasks.h"
 
 #include "model/event_data.h"
+#include "model/event_kinds.h"
 #include "rowstore/statements.h"
 
 namespace pawl::rowstore {
@@ -26,14 +27,14 @@ std::optional<seam::ClaimedTask> TaskStarter::start(const TaskKey& key, Message&
 
     const FlowPlan& plan = scope_.flows.get(session, key.workflow);
     claimed.task = {key.run, plan.slug(key.step), key.task};
-    if (plan.audit == AuditLevel::all) {
+    if (model::is_audited(plan.audit, model::EventKind::task_started)) {
         const std::string data = model::event_data(
             {.step = claimed.task.step, .task_index = key.task, .attempt = claimed.attempts}
         );
         session.post(
             sql::add_event,
             key.run,
-            std::string_view("task_started"),
+            to_string(model::EventKind::task_started),
             std::string_view(data),
             worker_,
             message.delivery,

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "rowstore/commit/task_settler.h"
+#include "seam/claim.h"
 
 namespace pawl::rowstore {
 

@@ -4,7 +4,9 @@
 #include <span>
 
 #include "model/event_data.h"
+#include "model/event_kinds.h"
 #include "model/run_error.h"
+#include "model/texts.h"
 #include "rowstore/commit/run_settler.h"
 #include "rowstore/commit/task_settler.h"
 #include "rowstore/run/insert_run.h"
@@ -43,8 +45,8 @@ CallResult read_result(Session& session, RunId run) {
     result.succeeded = to_run_status(rows.text(0)) == RunStatus::success;
     result.output = rows.text(1);
     if (!result.succeeded) {
-        result.words = fmt::format(
-            "run {} of workflow '{}' ended as {}: {}",
+        result.message = fmt::format(
+            model::texts::called_run_ended,
             run.value(),
             rows.text(3),
             rows.text(0),
@@ -61,7 +63,7 @@ void end_step(WriteScope& scope, const Caller& caller, const CallResult& result)
     if (result.succeeded) {
         output = result.output;
     } else {
-        error = model::to_json({"call_failed", result.words, caller.step, 1}).text;
+        error = model::to_json({"call_failed", result.message, caller.step, 1}).text;
     }
     const auto ended = session.execute(
         sql::end_called_step,
@@ -77,10 +79,10 @@ void end_step(WriteScope& scope, const Caller& caller, const CallResult& result)
     session.post(sql::wake_message, caller.run, scope.now);
     session.post(sql::resume_run, caller.run, scope.now);
     if (error) {
-        add_event(session, *run, "step_failed", *error, scope.now);
-    } else if (run->audit == AuditLevel::all) {
+        add_event(session, *run, model::EventKind::step_failed, *error, scope.now);
+    } else {
         const std::string data = model::event_data({.step = caller.step, .attempt = 1});
-        add_event(session, *run, "step_succeeded", data, scope.now);
+        add_event(session, *run, model::EventKind::step_succeeded, data, scope.now);
     }
     scope.wakeups.add(run->workflow);
 }
@@ -125,7 +127,7 @@ void cancel_all_called(WriteScope& scope, RunId caller) {
     cancel_runs(
         scope,
         runs,
-        fmt::format("run {}, which waited for it, is {}", caller.value(), to_string(state->status))
+        fmt::format(model::texts::caller_ended, caller.value(), to_string(state->status))
     );
 }
 

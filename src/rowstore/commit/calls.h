@@ -11,9 +11,6 @@
 
 namespace pawl::rowstore {
 
-// How long a caller waits: for ever, in a form that every clock can add.
-inline constexpr Duration longest_call = std::chrono::hours(24) * 36'525;
-
 struct Caller {
     RunId run;
     std::string step;

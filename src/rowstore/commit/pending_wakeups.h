@@ -1,19 +1,20 @@
-// Whom a transaction has to wake, once it is committed.
+// The wake-ups to send when a transaction is committed.
 #pragma once
 
 #include <algorithm>
-#include <pawl/types.h>
 #include <vector>
+
+#include "seam/wake_topic.h"
 
 namespace pawl::rowstore {
 
 struct PendingWakeups {
-    std::vector<QueueId> queues;  // there may be something to do that was not there before
+    std::vector<seam::WakeTopic> topics;  // there may be new work
     std::vector<RunId> ended;
-    std::vector<RunId> cancelled;  // ended too: whoever works on it is to be told
+    std::vector<RunId> cancelled;  // ended too: their holders are notified
 
-    void add(QueueId queue) {
-        if (std::ranges::find(queues, queue) == queues.end()) queues.push_back(queue);
+    void add(const seam::WakeTopic& topic) {
+        if (std::ranges::find(topics, topic) == topics.end()) topics.push_back(topic);
     }
 };
 

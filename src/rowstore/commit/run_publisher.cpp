@@ -11,7 +11,7 @@
 
 namespace pawl::rowstore {
 
-using seam::Write;
+using seam::Suspend;
 
 namespace {
 
@@ -71,31 +71,30 @@ void RunPublisher::ended(RunId run, std::string_view alert) {
     if (dead_lettered) add(run, "run.dead_lettered", payload);
 }
 
-bool RunPublisher::is_new_pause(const Write& write) {
-    if (write.status != RunStatus::paused || !asked_for()) return false;
-    const auto& step = write.step;
+bool RunPublisher::is_new_pause(RunId run, const Suspend& suspend) {
+    if (suspend.status != RunStatus::paused || !asked_for()) return false;
+    const auto& step = suspend.step;
     if (step && (step->wake_at || step->wake_after_delay)) return false;
     {
-        Rows rows = session_.query(sql::publishing_run, run_of(write));
+        Rows rows = session_.query(sql::publishing_run, run);
         if (!rows.next() || rows.text(0) != to_string(PublishLevel::ends)) return false;
     }
     if (!step) {
-        Rows rows = session_.query(sql::message_error, run_of(write));
-        return rows.next() && rows.text(0) != write.reason;
+        Rows rows = session_.query(sql::message_error, run);
+        return rows.next() && rows.text(0) != suspend.last_error;
     }
-    Rows rows = session_.query(sql::step_state, run_of(write), std::string_view(step->id));
+    Rows rows = session_.query(sql::step_state, run, std::string_view(step->id));
     return !rows.next() || to_step_status(rows.text(0)) != StepStatus::paused;
 }
 
-void RunPublisher::paused(const Write& write) {
-    const RunId run = run_of(write);
+void RunPublisher::paused(RunId run, const Suspend& suspend) {
     std::string workflow;
     {
         Rows rows = session_.query(sql::publishing_run, run);
         if (!rows.next()) return;
         workflow = rows.text(1);
     }
-    const std::string& message = write.step ? write.step->pause_message : write.reason;
+    const std::string& message = suspend.step ? suspend.step->pause_message : suspend.last_error;
     add(run,
         "run.paused",
         fmt::format(

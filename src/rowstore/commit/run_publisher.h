@@ -8,12 +8,12 @@
 
 #include "rowstore/commit/pending_wakeups.h"
 #include "rowstore/session.h"
-#include "seam/batch.h"
+#include "seam/write.h"
 
 namespace pawl::rowstore {
 
-[[nodiscard]] inline RunId run_of(const seam::Write& write) {
-    return RunId(write.lease.message.value());
+[[nodiscard]] inline RunId run_of(const Lease& lease) {
+    return RunId(lease.message.value());
 }
 
 class RunPublisher {
@@ -23,10 +23,10 @@ public:
 
     // The run has its end. `alert`: the type of what pawl itself ended it for, or "".
     void ended(RunId run, std::string_view alert = {});
-    // Whether this suspension is a pause to be told of; asked before it is recorded. A pause that
-    // is checked is none, nor is a sleep.
-    [[nodiscard]] bool is_new_pause(const seam::Write& write);
-    void paused(const seam::Write& write);
+    // Whether this suspension is a pause to report; asked before it is recorded. Re-checks of a
+    // pause, and sleeps, are not reported.
+    [[nodiscard]] bool is_new_pause(RunId run, const seam::Suspend& suspend);
+    void paused(RunId run, const seam::Suspend& suspend);
     void publish(const seam::OutboxRecord& record);
 
 private:

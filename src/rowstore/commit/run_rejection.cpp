@@ -1,24 +1,24 @@
 // The holder of a run cannot decode an answer: the step is paused again.
 #include <nlohmann/json.hpp>
 
+#include "model/event_kinds.h"
 #include "rowstore/commit/run_settler.h"
 #include "rowstore/statements.h"
 
 namespace pawl::rowstore {
 
 using seam::Rejection;
-using seam::Write;
+using seam::Suspend;
 
 namespace {
 
-Write pause_again(const Lease& lease, const std::string& step, const std::string& message) {
-    Write write = seam::settle_write(seam::WriteKind::suspend, lease);
-    write.status = RunStatus::paused;
-    seam::StepRecord record;
-    record.id = step;
-    record.pause_message = message;
-    write.step = std::move(record);
-    return write;
+Suspend pause_again(const std::string& step, const std::string& message) {
+    Suspend suspend;
+    suspend.status = RunStatus::paused;
+    suspend.step.emplace();
+    suspend.step->id = step;
+    suspend.step->pause_message = message;
+    return suspend;
 }
 
 std::string rejection_data(
@@ -54,8 +54,8 @@ Rejection RunSettler::reject(
         worker = rows.id<WorkerId>(2);
         answer = rows.text(6);
     }
-    const Write pause = pause_again(lease, step, message);
-    const bool publishes = publisher_.is_new_pause(pause);
+    const Suspend pause = pause_again(step, message);
+    const bool publishes = publisher_.is_new_pause(run, pause);
     const Timestamp until = std::max(limit_pause(run, now_ + check_after), now_);
     session_.post(
         sql::pause_step_again,
@@ -72,9 +72,13 @@ Rejection RunSettler::reject(
     const auto state = find_run_state(session_, run);
     if (state)
         rowstore::add_event(
-            session_, *state, "resume_rejected", rejection_data(step, message, answer), now_
+            session_,
+            *state,
+            model::EventKind::resume_rejected,
+            rejection_data(step, message, answer),
+            now_
         );
-    if (publishes) publisher_.paused(pause);
+    if (publishes) publisher_.paused(run, pause);
     return Rejection::done;
 }
 

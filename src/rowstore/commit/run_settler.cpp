@@ -1,5 +1,7 @@
 #include "rowstore/commit/run_settler.h"
 
+#include "model/event_kinds.h"
+#include "model/rules.h"
 #include "rowstore/commit/calls.h"
 #include "rowstore/flow/flow_engine.h"
 #include "rowstore/run/insert_run.h"
@@ -8,7 +10,10 @@
 namespace pawl::rowstore {
 
 using seam::Attempt;
-using seam::StepRecord;
+using seam::Checkpoint;
+using seam::Finish;
+using seam::StepWrite;
+using seam::Suspend;
 using seam::Write;
 using seam::WriteKind;
 using seam::WriteStatus;
@@ -20,83 +25,84 @@ std::optional<std::string_view> unless_empty(const std::string& text) {
     return text;
 }
 
-bool is_sleep(const StepRecord& step) {
+bool is_sleep(const StepWrite& step) {
     return step.wake_at || step.wake_after_delay;
 }
 
 // The usual checkpoint: a new step with its output, and nothing that depends on the holder.
-bool is_plain_result(const Write& write) {
-    const StepRecord& step = *write.step;
+bool is_plain_result(const Write& write, const Checkpoint& checkpoint) {
+    const StepWrite& step = *checkpoint.step;
     return step.status == StepStatus::success && step.output && !step.input && !step.error &&
            !is_sleep(step) && step.pause_message.empty() && step.pause_condition.empty() &&
-           !write.publish && write.event.empty();
+           !checkpoint.publish && !write.event;
 }
 
-Timestamp end_of_wait(const Write& write, Timestamp now) {
-    return write.until.value_or(now + write.delay);
+Timestamp end_of_wait(const Suspend& suspend, Timestamp now) {
+    return suspend.until.value_or(now + suspend.delay);
 }
 
 }  // namespace
 
-Held RunSettler::checkpoint(const Write& write) {
-    if (is_plain_result(write) && record_result(write)) return Held::yes;
+Fence RunSettler::checkpoint(const Write& write, const Checkpoint& checkpoint) {
+    if (is_plain_result(write, checkpoint) && record_result(write.lease, *checkpoint.step))
+        return Fence::held;
     const auto holder = find_holder(write.lease);
-    if (!holder) return Held::no;
-    const bool recorded = record(write, *write.step, holder->worker);
-    if (recorded && write.publish) publisher_.publish(*write.publish);
+    if (!holder) return Fence::lost;
+    const bool recorded = record(write.lease, *checkpoint.step, holder->worker);
+    if (recorded && checkpoint.publish) publisher_.publish(*checkpoint.publish);
     if (recorded) add_event(write, holder->worker);
-    return Held::yes;
+    return Fence::held;
 }
 
-Held RunSettler::suspend(const Write& write) {
+Fence RunSettler::suspend(const Write& write, const Suspend& suspend) {
     const auto holder = find_holder(write.lease);
-    if (!holder) return Held::no;
-    const RunId run = run_of(write);
-    const bool is_new_pause = publisher_.is_new_pause(write);
-    const auto until =
-        write.call ? record_call(write, holder->worker) : record_wait(write, holder->worker);
-    const RunStatus status = until ? write.status : RunStatus::running;
+    if (!holder) return Fence::lost;
+    const RunId run = run_of(write.lease);
+    const bool is_new_pause = publisher_.is_new_pause(run, suspend);
+    const auto until = suspend.call ? record_call(write.lease, suspend, holder->worker)
+                                    : record_wait(write.lease, suspend, holder->worker);
+    const RunStatus status = until ? suspend.status : RunStatus::running;
     const std::string_view state = until && *until > now_ ? "waiting" : "ready";
     session_.post(
         sql::suspend_message,
         run,
         state,
         std::max(until.value_or(now_), now_),
-        until ? write.attempts : 0,  // an answer is progress
-        unless_empty(write.reason)
+        until ? suspend.attempts : 0,  // an answer is progress
+        unless_empty(suspend.last_error)
     );
     std::optional<Timestamp> paused_at;
     if (status == RunStatus::paused) paused_at = now_;
     session_.post(sql::suspend_run, run, to_string(status), paused_at, holder->worker, now_);
     add_event(write, holder->worker);
-    if (is_new_pause && status == RunStatus::paused) publisher_.paused(write);
+    if (is_new_pause && status == RunStatus::paused) publisher_.paused(run, suspend);
     scope_.wakeups.add(holder->workflow);
-    return Held::yes;
+    return Fence::held;
 }
 
-Held RunSettler::finish(const Write& write) {
+Fence RunSettler::finish(const Write& write, const Finish& finish) {
     const auto [message, delivery] = write.lease;
-    // The first hand-out's worker is known to the run; the usual end needs no look at the message.
+    // The run knows the worker of its first delivery: the usual end does not read the message.
     WorkerId worker;
-    if (delivery > 1 || !write.event.empty()) {
+    if (delivery > 1 || write.event) {
         const auto holder = find_holder(write.lease);
-        if (!holder) return Held::no;
+        if (!holder) return Fence::lost;
         worker = holder->worker;
     }
-    if (session_.execute(sql::remove_message, message, delivery) == 0) return Held::no;
-    const RunId run = run_of(write);
-    if (write.status == RunStatus::success) {
+    if (session_.execute(sql::remove_message, message, delivery) == 0) return Fence::lost;
+    const RunId run = run_of(write.lease);
+    if (finish.status == RunStatus::success) {
         session_.post(
-            sql::succeed_run, run, std::string_view(write.output), delivery, worker, now_
+            sql::succeed_run, run, std::string_view(finish.result), delivery, worker, now_
         );
         publisher_.ended(run);
         scope_.wakeups.ended.push_back(run);
         scope_.ended.push_back(run);
     } else {
-        close(run, {write.status, write.error, delivery, worker});
+        close(run, {finish.status, finish.result, delivery, worker});
     }
     add_event(write, worker);
-    return Held::yes;
+    return Fence::held;
 }
 
 std::optional<RunSettler::Holder> RunSettler::find_holder(const Lease& lease) {
@@ -105,15 +111,14 @@ std::optional<RunSettler::Holder> RunSettler::find_holder(const Lease& lease) {
     return Holder{rows.id<WorkerId>(0), rows.id<QueueId>(1)};
 }
 
-bool RunSettler::record_result(const Write& write) {
-    const StepRecord& step = *write.step;
+bool RunSettler::record_result(const Lease& lease, const StepWrite& step) {
     const auto inserted = session_.execute(
         sql::record_result,
-        write.lease.message,
+        lease.message,
         std::string_view(step.id),
         step.position,
         step.attempt,
-        write.lease.delivery,
+        lease.delivery,
         now_ - step.elapsed,
         now_,
         step.output
@@ -121,23 +126,21 @@ bool RunSettler::record_result(const Write& write) {
     return inserted > 0;
 }
 
-bool RunSettler::record(const Write& write, const StepRecord& step, WorkerId worker) {
+bool RunSettler::record(const Lease& lease, const StepWrite& step, WorkerId worker) {
     std::optional<Timestamp> completed_at;
     if (step.status == StepStatus::success || step.status == StepStatus::error) completed_at = now_;
-    std::optional<Timestamp> wake_at = step.wake_at;
-    if (step.wake_after_delay) wake_at = end_of_wait(write, now_);
     const auto changed = session_.execute(
         sql::record_step,
-        write.lease.message,
+        lease.message,
         std::string_view(step.id),
         step.position,
         to_string(step.status),
         step.attempt,
-        write.lease.delivery,
+        lease.delivery,
         worker,
         now_ - step.elapsed,
         completed_at,
-        wake_at,
+        step.wake_at,
         unless_empty(step.pause_message),
         unless_empty(step.pause_condition),
         step.input,
@@ -147,37 +150,48 @@ bool RunSettler::record(const Write& write, const StepRecord& step, WorkerId wor
     return changed > 0;
 }
 
+bool RunSettler::record(const Lease& lease, const Suspend& suspend, WorkerId worker) {
+    if (!suspend.step->wake_after_delay) return record(lease, *suspend.step, worker);
+    StepWrite step = *suspend.step;
+    step.wake_at = end_of_wait(suspend, now_);
+    return record(lease, step, worker);
+}
+
 // A resume that came before the pause: it is consumed here.
-bool RunSettler::record_resumed(const Write& write, WorkerId worker) {
-    StepRecord step = *write.step;
+bool RunSettler::record_resumed(const Lease& lease, const StepWrite& paused, WorkerId worker) {
+    StepWrite step = paused;
     {
-        Rows rows = session_.query(sql::find_signal, run_of(write), std::string_view(step.id));
+        Rows rows = session_.query(sql::find_signal, run_of(lease), std::string_view(step.id));
         if (!rows.next()) return false;
         step.output = rows.text(0);
     }
-    session_.post(sql::forget_signal, run_of(write), std::string_view(step.id));
+    session_.post(sql::forget_signal, run_of(lease), std::string_view(step.id));
     step.status = StepStatus::success;
     step.error.reset();
-    record(write, step, worker);
+    record(lease, step, worker);
     return true;
 }
 
-std::optional<Timestamp> RunSettler::record_wait(const Write& write, WorkerId worker) {
-    const bool pauses = write.status == RunStatus::paused;
-    if (write.step) {
-        if (pauses && !is_sleep(*write.step) && record_resumed(write, worker)) return std::nullopt;
-        // Resumed while it was executed once more: it must not wait for what has come.
-        if (!record(write, *write.step, worker)) return std::nullopt;
+std::optional<Timestamp> RunSettler::record_wait(
+    const Lease& lease, const Suspend& suspend, WorkerId worker
+) {
+    const bool pauses = suspend.status == RunStatus::paused;
+    if (const auto& step = suspend.step) {
+        if (pauses && !is_sleep(*step) && record_resumed(lease, *step, worker)) return std::nullopt;
+        // Resumed while it was executed once more: it must not wait for what has arrived.
+        if (!record(lease, suspend, worker)) return std::nullopt;
     }
-    const Timestamp until = end_of_wait(write, now_);
-    return pauses ? limit_pause(run_of(write), until) : until;
+    const Timestamp until = end_of_wait(suspend, now_);
+    return pauses ? limit_pause(run_of(lease), until) : until;
 }
 
 // The called run's end wakes this one. A step that has its result already does not wait again.
-std::optional<Timestamp> RunSettler::record_call(const Write& write, WorkerId worker) {
-    if (!record(write, *write.step, worker)) return std::nullopt;
-    call(scope_, *write.call, {run_of(write), write.step->id, std::nullopt});
-    return limit_pause(run_of(write), now_ + longest_call);
+std::optional<Timestamp> RunSettler::record_call(
+    const Lease& lease, const Suspend& suspend, WorkerId worker
+) {
+    if (!record(lease, suspend, worker)) return std::nullopt;
+    call(scope_, *suspend.call, {run_of(lease), suspend.step->id, std::nullopt});
+    return limit_pause(run_of(lease), now_ + model::rules::until_called);
 }
 
 Timestamp RunSettler::limit_pause(RunId run, Timestamp until) {
@@ -185,15 +199,16 @@ Timestamp RunSettler::limit_pause(RunId run, Timestamp until) {
     return rows.next() ? std::min(until, rows.time(0)) : until;
 }
 
-void RunSettler::fail(const RunState& run, const model::RunError& error) {
+void RunSettler::fail(const RunState& run, model::EventKind why, const std::string& message) {
+    const model::RunError error{std::string(to_string(why)), message, {}, 0};
     if (run.is_flow) {
-        FlowEngine(scope_, *find_flow_run(session_, run.id)).fail(error, error.type);
+        FlowEngine(scope_, *find_flow_run(session_, run.id)).fail(error, why);
         return;
     }
     const Json json = model::to_json(error);
     session_.post(sql::delete_message, run.id);
     close(run.id, {RunStatus::error, json.text, run.delivery, {}, error.type});
-    rowstore::add_event(session_, run, error.type, json.text, now_);
+    rowstore::add_event(session_, run, why, json.text, now_);
 }
 
 void RunSettler::cancel(const RunState& run, const std::string& reason) {
@@ -201,10 +216,11 @@ void RunSettler::cancel(const RunState& run, const std::string& reason) {
         FlowEngine(scope_, *find_flow_run(session_, run.id)).cancel(reason);
         return;
     }
-    const Json json = model::to_json({"cancelled", reason, {}, 0});
+    const Json json =
+        model::to_json({std::string(to_string(model::EventKind::cancelled)), reason, {}, 0});
     session_.post(sql::delete_message, run.id);
     close(run.id, {RunStatus::cancelled, json.text, run.delivery, {}});
-    rowstore::add_event(session_, run, "cancelled", json.text, now_);
+    rowstore::add_event(session_, run, model::EventKind::cancelled, json.text, now_);
 }
 
 void RunSettler::close(RunId run, const End& end) {
@@ -224,13 +240,12 @@ void RunSettler::close(RunId run, const End& end) {
 }
 
 void RunSettler::add_event(const Write& write, WorkerId worker) {
-    if (write.event.empty()) return;
-    const std::string_view data = write.event_data;
+    if (!write.event) return;
     session_.post(
         sql::add_event,
-        run_of(write),
-        std::string_view(write.event),
-        data.empty() ? "{}" : data,
+        run_of(write.lease),
+        std::string_view(write.event->kind),
+        std::string_view(write.event->data),
         worker,
         write.lease.delivery,
         now_
@@ -238,9 +253,8 @@ void RunSettler::add_event(const Write& write, WorkerId worker) {
 }
 
 std::optional<WriteStatus> RunSettler::explain(const Write& write, Attempt attempt) {
-    const bool of_runs = write.kind == WriteKind::checkpoint || write.kind == WriteKind::suspend ||
-                         write.kind == WriteKind::finish;
-    Rows end = session_.query(sql::run_end, run_of(write));
+    const bool of_runs = write.is<Checkpoint, Suspend, Finish>();
+    Rows end = session_.query(sql::run_end, run_of(write.lease));
     if (!end.next()) return of_runs ? std::optional(WriteStatus::lease_lost) : std::nullopt;
     if (to_run_status(end.text(0)) == RunStatus::cancelled) return WriteStatus::cancelled;
     if (of_runs && attempt == Attempt::repeated && was_written(write, end))
@@ -251,23 +265,25 @@ std::optional<WriteStatus> RunSettler::explain(const Write& write, Attempt attem
 // By an earlier commit of the same batch, whose answer was lost.
 bool RunSettler::was_written(const Write& write, const Rows& end) {
     const bool message_is_gone = end.null(2);
-    switch (write.kind) {
-        case WriteKind::checkpoint:
+    switch (write.kind()) {
+        case WriteKind::checkpoint: {
+            const StepWrite& step = *write.as<Checkpoint>().step;
             return session_
                 .query(
                     sql::step_is_recorded,
                     write.lease.message,
-                    std::string_view(write.step->id),
+                    std::string_view(step.id),
                     write.lease.delivery,
-                    to_string(write.step->status)
+                    to_string(step.status)
                 )
                 .next();
+        }
         case WriteKind::suspend:
             return !message_is_gone && end.number(2) == write.lease.delivery &&
                    end.text(3) != "leased";
         case WriteKind::finish:
             return message_is_gone && end.number(1) == write.lease.delivery &&
-                   to_run_status(end.text(0)) == write.status;
+                   to_run_status(end.text(0)) == write.as<Finish>().status;
         case WriteKind::archive:
         case WriteKind::remove:
         case WriteKind::release:

@@ -5,12 +5,13 @@
 #include <optional>
 #include <string_view>
 
+#include "model/event_kinds.h"
 #include "model/run_error.h"
 #include "rowstore/commit/run_publisher.h"
 #include "rowstore/commit/task_settler.h"
 #include "rowstore/commit/write_scope.h"
 #include "rowstore/run/run_lookup.h"
-#include "seam/batch.h"
+#include "seam/outcome.h"
 
 namespace pawl::rowstore {
 
@@ -23,9 +24,9 @@ public:
           publisher_(scope.session, scope.now, scope.wakeups) {}
 
     // Of the holder: nothing is written where the lease is lost.
-    Held checkpoint(const seam::Write& write);
-    Held suspend(const seam::Write& write);
-    Held finish(const seam::Write& write);
+    Fence checkpoint(const seam::Write& write, const seam::Checkpoint& checkpoint);
+    Fence suspend(const seam::Write& write, const seam::Suspend& suspend);
+    Fence finish(const seam::Write& write, const seam::Finish& finish);
     // Sets an answered step back to PAUSED: see Backend::reject_resume().
     [[nodiscard]] seam::Rejection reject(
         const Lease& lease,
@@ -38,9 +39,9 @@ public:
         const seam::Write& write, seam::Attempt attempt
     );
 
-    // Ends a live run, a flow's too, whoever holds it: ERROR with the error's type as the event, or
-    // CANCELLED.
-    void fail(const RunState& run, const model::RunError& error);
+    // Ends a live run or flow run that no worker has to hold: ERROR, with `why` as the type of the
+    // error and as the event, or CANCELLED.
+    void fail(const RunState& run, model::EventKind why, const std::string& message);
     void cancel(const RunState& run, const std::string& reason);
 
 private:
@@ -50,13 +51,19 @@ private:
     };
     [[nodiscard]] std::optional<Holder> find_holder(const Lease& lease);
     // In one statement with the fence. False: the lease is lost, or the step has a row already.
-    bool record_result(const seam::Write& write);
+    bool record_result(const Lease& lease, const seam::StepWrite& step);
     // False: the step has its result already.
-    bool record(const seam::Write& write, const seam::StepRecord& step, WorkerId worker);
-    bool record_resumed(const seam::Write& write, WorkerId worker);
-    // When the run goes on; nothing: now, since its step has a result.
-    [[nodiscard]] std::optional<Timestamp> record_wait(const seam::Write& write, WorkerId worker);
-    [[nodiscard]] std::optional<Timestamp> record_call(const seam::Write& write, WorkerId worker);
+    bool record(const Lease& lease, const seam::StepWrite& step, WorkerId worker);
+    // The step of a suspension, whose sleep may end when the suspension does.
+    bool record(const Lease& lease, const seam::Suspend& suspend, WorkerId worker);
+    bool record_resumed(const Lease& lease, const seam::StepWrite& paused, WorkerId worker);
+    // When the run continues; nothing: now, since its step has a result.
+    [[nodiscard]] std::optional<Timestamp> record_wait(
+        const Lease& lease, const seam::Suspend& suspend, WorkerId worker
+    );
+    [[nodiscard]] std::optional<Timestamp> record_call(
+        const Lease& lease, const seam::Suspend& suspend, WorkerId worker
+    );
     [[nodiscard]] Timestamp limit_pause(RunId run, Timestamp until);
     // All that an end as ERROR or CANCELLED takes besides the message.
     struct End {

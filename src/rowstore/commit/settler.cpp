@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "model/event_kinds.h"
+#include "model/texts.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
 
@@ -9,24 +11,15 @@ namespace pawl::rowstore {
 
 using seam::Attempt;
 using seam::Write;
-using seam::WriteKind;
 using seam::WriteOutcome;
 using seam::WriteStatus;
 
-namespace {
-
-// What a run or a task could not continue after: refused for their messages.
-bool takes_away(WriteKind kind) {
-    return kind == WriteKind::archive || kind == WriteKind::remove || kind == WriteKind::fail ||
-           kind == WriteKind::bury;
-}
-
-}  // namespace
-
 WriteOutcome Settler::settle(const Write& write, Attempt attempt) {
     if (write.queue && is_elsewhere(write)) return seam::refused_other_queue(write);
-    if (apply(write) == Held::yes) return {};
-    if (takes_away(write.kind) && session_.query(sql::carries_run, write.lease.message).next())
+    if (apply(write) == Fence::held) return {};
+    // A run or a task could not continue after these.
+    if (write.is<seam::Archive, seam::Remove, seam::Fail, seam::Bury>() &&
+        session_.query(sql::carries_run, write.lease.message).next())
         return seam::refused_workflow_message(write);
     return {explain(write, attempt), {}};
 }
@@ -38,72 +31,45 @@ bool Settler::is_elsewhere(const Write& write) {
     return rows.next() && rows.id<QueueId>(0) != *named_queue_;
 }
 
-Held Settler::apply(const Write& write) {
-    switch (write.kind) {
-        case WriteKind::archive:
-            return archive(write);
-        case WriteKind::remove:
-            return session_.execute(
-                       sql::remove_plain_message, write.lease.message, write.lease.delivery
-                   ) > 0
-                       ? Held::yes
-                       : Held::no;
-        case WriteKind::release:
-            return release(write);
-        case WriteKind::hand_back:
-            return hand_back(write);
-        case WriteKind::fail:
-            return fail(write);
-        case WriteKind::bury:
-            return bury_held(write);
-        case WriteKind::extend:
-            return extend(write);
-        case WriteKind::checkpoint:
-            return runs_.checkpoint(write);
-        case WriteKind::suspend:
-            return runs_.suspend(write);
-        case WriteKind::finish:
-            return runs_.finish(write);
-        case WriteKind::complete_task:
-            return tasks_.complete(write);
-        case WriteKind::fail_task:
-            return tasks_.fail(write);
-        case WriteKind::delegate_task:
-            return tasks_.delegate(write);
-    }
-    return Held::no;
+Fence Settler::apply(const Write& write) {
+    return std::visit([&](const auto& action) { return apply(write, action); }, write.action);
 }
 
 // A batch is mostly of one queue, so the last message tells which way to try first.
-Held Settler::archive(const Write& write) {
+Fence Settler::apply(const Write& write, const seam::Archive& /*archive*/) {
     const auto [message, delivery] = write.lease;
     if (!keeps_archive_) {
-        if (session_.execute(sql::remove_unkept_message, message, delivery) > 0) return Held::yes;
+        if (session_.execute(sql::remove_unkept_message, message, delivery) > 0) return Fence::held;
         keeps_archive_ = true;
     }
     const auto kept = session_.execute(sql::keep_message, message, delivery, now_);
     const auto gone = session_.execute(sql::remove_plain_message, message, delivery);
-    if (gone == 0) return Held::no;
+    if (gone == 0) return Fence::lost;
     keeps_archive_ = kept > 0;
-    return Held::yes;
+    return Fence::held;
 }
 
-Held Settler::release(const Write& write) {
-    const std::string_view state = write.delay > Duration::zero() ? "waiting" : "ready";
+Fence Settler::apply(const Write& write, const seam::Remove& /*remove*/) {
+    const auto [message, delivery] = write.lease;
+    return fence_of(session_.execute(sql::remove_plain_message, message, delivery));
+}
+
+Fence Settler::apply(const Write& write, const seam::Release& release) {
+    const std::string_view state = release.delay > Duration::zero() ? "waiting" : "ready";
     Rows rows = session_.query(
-        sql::release_message, write.lease.message, write.lease.delivery, state, now_ + write.delay
+        sql::release_message, write.lease.message, write.lease.delivery, state, now_ + release.delay
     );
-    if (!rows.next()) return Held::no;
+    if (!rows.next()) return Fence::lost;
     given_back(rows);
-    return Held::yes;
+    return Fence::held;
 }
 
-Held Settler::hand_back(const Write& write) {
+Fence Settler::apply(const Write& write, const seam::HandBack& /*hand_back*/) {
     Rows rows =
         session_.query(sql::hand_back_message, write.lease.message, write.lease.delivery, now_);
-    if (!rows.next()) return Held::no;
+    if (!rows.next()) return Fence::lost;
     given_back(rows);
-    return Held::yes;
+    return Fence::held;
 }
 
 void Settler::given_back(const Rows& rows) {
@@ -112,14 +78,13 @@ void Settler::given_back(const Rows& rows) {
     session_.post(sql::unstart_task, rows.id<RunId>(1), rows.number(2), rows.number(3));
 }
 
-Held Settler::extend(const Write& write) {
-    const auto extended = session_.execute(
-        sql::extend_message, write.lease.message, write.lease.delivery, now_ + write.delay
-    );
-    return extended > 0 ? Held::yes : Held::no;
+Fence Settler::apply(const Write& write, const seam::Extend& extend) {
+    return fence_of(session_.execute(
+        sql::extend_message, write.lease.message, write.lease.delivery, now_ + extend.lease
+    ));
 }
 
-Held Settler::fail(const Write& write) {
+Fence Settler::apply(const Write& write, const seam::Fail& fail) {
     int attempts = 0;
     int max_attempts = 0;
     {
@@ -127,26 +92,50 @@ Held Settler::fail(const Write& write) {
             sql::fail_message,
             write.lease.message,
             write.lease.delivery,
-            std::string_view(write.reason),
-            now_ + write.delay
+            std::string_view(fail.error),
+            now_ + fail.retry_after
         );
-        if (!rows.next()) return Held::no;
+        if (!rows.next()) return Fence::lost;
         wakeups_.add(rows.id<QueueId>(0));
         attempts = rows.number(1);
         max_attempts = rows.number(2);
     }
     if (max_attempts > 0 && attempts >= max_attempts)
-        bury(write.lease.message, fmt::format("failed {} times: {}", attempts, write.reason));
-    return Held::yes;
+        bury(write.lease.message, fmt::format(model::texts::failed_times, attempts, fail.error));
+    return Fence::held;
 }
 
-Held Settler::bury_held(const Write& write) {
+Fence Settler::apply(const Write& write, const seam::Bury& dead) {
     {
         Rows rows = session_.query(sql::is_held_plain, write.lease.message, write.lease.delivery);
-        if (!rows.next()) return Held::no;
+        if (!rows.next()) return Fence::lost;
     }
-    bury(write.lease.message, write.reason);
-    return Held::yes;
+    bury(write.lease.message, dead.reason);
+    return Fence::held;
+}
+
+Fence Settler::apply(const Write& write, const seam::Checkpoint& checkpoint) {
+    return runs_.checkpoint(write, checkpoint);
+}
+
+Fence Settler::apply(const Write& write, const seam::Suspend& suspend) {
+    return runs_.suspend(write, suspend);
+}
+
+Fence Settler::apply(const Write& write, const seam::Finish& finish) {
+    return runs_.finish(write, finish);
+}
+
+Fence Settler::apply(const Write& write, const seam::CompleteTask& complete) {
+    return tasks_.complete(write.lease, complete);
+}
+
+Fence Settler::apply(const Write& write, const seam::FailTask& fail) {
+    return tasks_.fail(write.lease, fail);
+}
+
+Fence Settler::apply(const Write& write, const seam::DelegateTask& delegate) {
+    return tasks_.delegate(write.lease, delegate);
 }
 
 void Settler::bury(MessageId message, const std::string& reason) {
@@ -162,13 +151,13 @@ void Settler::bury(MessageId message, const std::string& reason) {
 }
 
 std::string Settler::bury_poison(MessageId message, int strikes) {
-    const std::string words = fmt::format("handed out {} times without a report", strikes);
+    const std::string error = fmt::format(model::texts::unreported, strikes);
     if (const auto run = find_run_state(session_, RunId(message.value()))) {
-        runs_.fail(*run, {"poison", words, {}, 0});
+        runs_.fail(*run, model::EventKind::poison, error);
     } else {
-        bury(message, "poison: " + words);
+        bury(message, "poison: " + error);
     }
-    return "poison: " + words;
+    return "poison: " + error;
 }
 
 // Only for leases that could not be settled. An extension that is repeated may come after something
@@ -177,8 +166,7 @@ std::string Settler::bury_poison(MessageId message, int strikes) {
 WriteStatus Settler::explain(const Write& write, Attempt attempt) {
     if (const auto status = tasks_.explain(write, attempt)) return *status;
     if (const auto status = runs_.explain(write, attempt)) return *status;
-    if (attempt == Attempt::first || write.kind == WriteKind::extend)
-        return WriteStatus::lease_lost;
+    if (attempt == Attempt::first || write.is<seam::Extend>()) return WriteStatus::lease_lost;
     Rows rows = session_.query(sql::known_deliveries, write.lease.message);
     if (!rows.next() || (rows.null(0) && rows.null(1))) return WriteStatus::done;
     const int known = rows.number(rows.null(0) ? 1 : 0);

@@ -6,7 +6,7 @@
 
 #include "rowstore/commit/run_settler.h"
 #include "rowstore/commit/task_settler.h"
-#include "seam/batch.h"
+#include "seam/outcome.h"
 
 namespace pawl::rowstore {
 
@@ -30,13 +30,21 @@ public:
 
 private:
     [[nodiscard]] bool is_elsewhere(const seam::Write& write);
-    Held apply(const seam::Write& write);
-    Held archive(const seam::Write& write);
-    Held release(const seam::Write& write);
-    Held hand_back(const seam::Write& write);
-    Held extend(const seam::Write& write);
-    Held fail(const seam::Write& write);
-    Held bury_held(const seam::Write& write);
+    // Writes it if the lease is held. One overload per kind of write.
+    Fence apply(const seam::Write& write);
+    Fence apply(const seam::Write& write, const seam::Archive& archive);
+    Fence apply(const seam::Write& write, const seam::Remove& remove);
+    Fence apply(const seam::Write& write, const seam::Release& release);
+    Fence apply(const seam::Write& write, const seam::HandBack& hand_back);
+    Fence apply(const seam::Write& write, const seam::Fail& fail);
+    Fence apply(const seam::Write& write, const seam::Bury& dead);
+    Fence apply(const seam::Write& write, const seam::Extend& extend);
+    Fence apply(const seam::Write& write, const seam::Checkpoint& checkpoint);
+    Fence apply(const seam::Write& write, const seam::Suspend& suspend);
+    Fence apply(const seam::Write& write, const seam::Finish& finish);
+    Fence apply(const seam::Write& write, const seam::CompleteTask& complete);
+    Fence apply(const seam::Write& write, const seam::FailTask& fail);
+    Fence apply(const seam::Write& write, const seam::DelegateTask& delegate);
     [[nodiscard]] seam::WriteStatus explain(const seam::Write& write, seam::Attempt attempt);
 
     // A message that is given back was perhaps a task's.

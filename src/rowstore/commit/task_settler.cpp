@@ -6,12 +6,15 @@
 #include "model/enum_names.h"
 #include "model/event_data.h"
 #include "model/flow.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "rowstore/commit/calls.h"
 #include "rowstore/run/run_lookup.h"
 #include "rowstore/statements.h"
 
 namespace pawl::rowstore {
 
+using model::EventKind;
 using seam::Attempt;
 using seam::Write;
 using seam::WriteKind;
@@ -67,27 +70,27 @@ void settle_maps(WriteScope& scope, RunId run) {
     }
 }
 
-Held TaskSettler::complete(const Write& write) {
-    const auto key = find_held(write.lease);
-    if (!key || (!is_map(*key) && !is_still_held(*key, write.lease))) return Held::no;
-    succeed(*key, write.output);
-    return Held::yes;
+Fence TaskSettler::complete(const Lease& lease, const seam::CompleteTask& complete) {
+    const auto key = find_held(lease);
+    if (!key || (!is_map(*key) && !is_still_held(*key, lease))) return Fence::lost;
+    succeed(*key, complete.output);
+    return Fence::held;
 }
 
-Held TaskSettler::fail(const Write& write) {
-    const auto key = find_held(write.lease);
-    if (!key || !is_still_held(*key, write.lease)) return Held::no;
-    fail(*key, Failure{write.reason, write.permanent, write.retry_delay});
-    return Held::yes;
+Fence TaskSettler::fail(const Lease& lease, const seam::FailTask& failed) {
+    const auto key = find_held(lease);
+    if (!key || !is_still_held(*key, lease)) return Fence::lost;
+    fail(*key, Failure{failed.error, failed.permanent, failed.retry_delay});
+    return Fence::held;
 }
 
-Held TaskSettler::delegate(const Write& write) {
-    const auto key = find_held(write.lease);
-    if (!key) return Held::no;
+Fence TaskSettler::delegate(const Lease& lease, const seam::DelegateTask& delegate) {
+    const auto key = find_held(lease);
+    if (!key) return Fence::lost;
     const std::string& slug = scope_.flows.get(session_, key->workflow).slug(key->step);
-    call(scope_, *write.call, {key->run, slug, key->task});
-    session_.post(sql::put_off_message, key->message, scope_.now + longest_call);
-    return Held::yes;
+    call(scope_, *delegate.call, {key->run, slug, key->task});
+    session_.post(sql::put_off_message, key->message, scope_.now + model::rules::until_called);
+    return Fence::held;
 }
 
 std::optional<TaskKey> TaskSettler::find_held(const Lease& lease) {
@@ -110,8 +113,9 @@ bool TaskSettler::is_map(const TaskKey& key) {
 }
 
 std::optional<WriteStatus> TaskSettler::explain(const Write& write, Attempt attempt) {
-    if (!write.task) return std::nullopt;
-    const auto found = find(*write.task);
+    const TaskRef* const task = seam::task_of(write);
+    if (task == nullptr) return std::nullopt;
+    const auto found = find(*task);
     if (!found) return WriteStatus::cancelled;  // deleted with its flow
     if (attempt == Attempt::repeated && was_written(write, *found)) return WriteStatus::done;
     const bool over = found->status == TaskStatus::cancelled ||
@@ -123,7 +127,7 @@ std::optional<WriteStatus> TaskSettler::explain(const Write& write, Attempt atte
 // By an earlier commit of the same batch, whose answer was lost.
 bool TaskSettler::was_written(const Write& write, const Found& found) {
     if (found.delivery != write.lease.delivery) return false;
-    switch (write.kind) {
+    switch (write.kind()) {
         case WriteKind::complete_task:
             return found.status == TaskStatus::success;
         case WriteKind::fail_task:
@@ -213,14 +217,13 @@ void TaskSettler::reject_output(const TaskKey& key, std::string_view output, int
     settle_maps(scope_, key.run);
     FlowEngine engine(scope_, *find_flow_run(session_, key.run));
     const std::string& slug = engine.plan().slug(key.step);
-    const std::string words = fmt::format(
-        "step '{}' must return an array: map step '{}' has one task per element",
-        slug,
-        engine.plan().slug(map)
-    );
-    const std::string error = "not_an_array: " + words;
+    const std::string message =
+        fmt::format(model::texts::step_must_return_array, slug, engine.plan().slug(map));
+    const std::string error = "not_an_array: " + message;
     session_.post(sql::fail_task, key.run, key.step, key.task, std::string_view(error), scope_.now);
-    engine.reject_output(key.step, output, {"not_an_array", words, slug, read_start(key).attempts});
+    engine.reject_output(
+        key.step, output, {"not_an_array", message, slug, read_start(key).attempts}
+    );
 }
 
 void TaskSettler::succeed(const TaskKey& key, std::string_view output) {
@@ -228,8 +231,8 @@ void TaskSettler::succeed(const TaskKey& key, std::string_view output) {
     session_.post(sql::succeed_task, key.run, key.step, key.task, output, scope_.now);
     if (const auto map = find_starved_map(key, output)) return reject_output(key, output, *map);
     const FlowPlan& plan = scope_.flows.get(session_, key.workflow);
-    if (plan.audit == AuditLevel::all)
-        add_event(plan, key, read_start(key), {"task_succeeded", std::nullopt});
+    if (model::is_audited(plan.audit, EventKind::task_succeeded))
+        add_event(plan, key, read_start(key), {EventKind::task_succeeded, std::nullopt});
     if (is_map(key)) {
         ++scope_.map_progress[{key.run, key.step}];
     } else {
@@ -252,7 +255,7 @@ void TaskSettler::fail(const TaskKey& key, const Failure& failure) {
     if (!failure.permanent && start.attempts < most) {
         retry(engine, key, start, failure);
     } else {
-        exhaust(engine, key, start, failure.words);
+        exhaust(engine, key, start, failure.message);
     }
 }
 
@@ -262,45 +265,45 @@ void TaskSettler::retry(
     const Duration delay = why.retry_delay.value_or(
         model::flow_retry_delay(engine.plan().base_delay(key.step), start.attempts)
     );
-    session_.post(sql::requeue_task, key.run, key.step, key.task, why.words);
+    session_.post(sql::requeue_task, key.run, key.step, key.task, why.message);
     session_.post(
         sql::requeue_message,
         key.message,
         std::string_view(delay > Duration::zero() ? "waiting" : "ready"),
         scope_.now + delay,
-        why.words
+        why.message
     );
     scope_.wakeups.add(key.workflow);
-    add_event(engine.plan(), key, start, {"task_retry", why.words});
+    add_event(engine.plan(), key, start, {EventKind::task_retry, why.message});
 }
 
 void TaskSettler::exhaust(
-    FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view words
+    FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view message
 ) {
     const FlowPlan& plan = engine.plan();
     session_.post(sql::delete_message, key.message);
-    session_.post(sql::fail_task, key.run, key.step, key.task, words, scope_.now);
+    session_.post(sql::fail_task, key.run, key.step, key.task, message, scope_.now);
     if (plan.step(key.step).options.when_exhausted != WhenExhausted::fail)
-        add_event(plan, key, start, {"step_skipped", words});
+        add_event(plan, key, start, {EventKind::step_skipped, message});
     engine.exhaust_step(
-        key.step, {"task_failed", std::string(words), plan.slug(key.step), start.attempts}
+        key.step, {"task_failed", std::string(message), plan.slug(key.step), start.attempts}
     );
 }
 
 void TaskSettler::add_event(
     const FlowPlan& plan, const TaskKey& key, const Start& start, const Event& event
 ) {
-    if (plan.audit == AuditLevel::off) return;
+    if (!model::is_audited(plan.audit, event.kind)) return;
     const std::string text = model::event_data(
         {.step = plan.slug(key.step),
          .task_index = key.task,
          .attempt = start.attempts,
-         .error = event.words}
+         .error = event.message}
     );
     session_.post(
         sql::add_event,
         key.run,
-        event.kind,
+        to_string(event.kind),
         std::string_view(text),
         start.worker,
         start.delivery,
@@ -320,7 +323,7 @@ void TaskSettler::end_call(const TaskRef& ref, const CallResult& result) {
     if (result.succeeded) {
         succeed(found->key, result.output);
     } else {
-        fail(found->key, Failure{result.words});
+        fail(found->key, Failure{result.message});
     }
 }
 

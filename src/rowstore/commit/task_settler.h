@@ -6,13 +6,18 @@
 #include <string>
 #include <string_view>
 
+#include "model/event_kinds.h"
 #include "rowstore/commit/write_scope.h"
 #include "rowstore/flow/flow_engine.h"
-#include "seam/batch.h"
+#include "seam/outcome.h"
 
 namespace pawl::rowstore {
 
-enum class Held { yes, no };
+// Whether the writer still holds the lease that it names; nothing is written if it is lost.
+enum class Fence { held, lost };
+[[nodiscard]] constexpr Fence fence_of(std::int64_t changed_rows) {
+    return changed_rows > 0 ? Fence::held : Fence::lost;
+}
 
 // A task that somebody has, and its message.
 struct TaskKey {
@@ -26,8 +31,8 @@ struct TaskKey {
 // How the run ended that a task or a step waits for.
 struct CallResult {
     bool succeeded = false;
-    std::string output;  // JSON text
-    std::string words;   // what went wrong
+    std::string output;   // JSON text
+    std::string message;  // what went wrong
 };
 
 class TaskSettler {
@@ -35,9 +40,9 @@ public:
     explicit TaskSettler(WriteScope& scope) : scope_(scope), session_(scope.session) {}
 
     // Of the holder: nothing is written where the lease is lost.
-    Held complete(const seam::Write& write);
-    Held fail(const seam::Write& write);
-    Held delegate(const seam::Write& write);
+    Fence complete(const Lease& lease, const seam::CompleteTask& complete);
+    Fence fail(const Lease& lease, const seam::FailTask& fail);
+    Fence delegate(const Lease& lease, const seam::DelegateTask& delegate);
     // Why a write found no lease; none where it does not name a task.
     [[nodiscard]] std::optional<seam::WriteStatus> explain(
         const seam::Write& write, seam::Attempt attempt
@@ -61,7 +66,7 @@ private:
         RunStatus run_status = RunStatus::queued;
     };
     struct Failure {
-        std::string_view words;
+        std::string_view message;
         bool permanent = false;
         std::optional<Duration> retry_delay = {};
     };
@@ -89,11 +94,11 @@ private:
         const FlowEngine& engine, const TaskKey& key, const Start& start, const Failure& why
     );
     void exhaust(
-        FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view words
+        FlowEngine& engine, const TaskKey& key, const Start& start, std::string_view message
     );
     struct Event {
-        std::string_view kind;
-        std::optional<std::string_view> words;  // what went wrong
+        model::EventKind kind;
+        std::optional<std::string_view> message;  // what went wrong
     };
     void add_event(
         const FlowPlan& plan, const TaskKey& key, const Start& start, const Event& event

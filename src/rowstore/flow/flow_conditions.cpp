@@ -6,6 +6,7 @@
 
 #include "model/json_contains.h"
 #include "model/json_elements.h"
+#include "model/texts.h"
 
 namespace pawl::rowstore {
 
@@ -25,9 +26,7 @@ Verdict judge_condition(const FlowStep& step, const std::string& input, std::str
             (!required || contained(*required)) && !(forbidden && contained(*forbidden));
         return met ? Verdict::met : Verdict::unmet;
     } catch (const std::exception& error) {
-        why = fmt::format(
-            "the condition of step '{}' cannot be checked: {}", step.slug, error.what()
-        );
+        why = fmt::format(model::texts::condition_failed, step.slug, error.what());
         return Verdict::impossible;
     }
 }
@@ -54,12 +53,7 @@ void check_root_input(const FlowPlan& plan, std::string_view input) {
         if (judge_condition(step, std::string(input), why) != Verdict::met) continue;
         throw Error(
             ErrorCode::invalid_argument,
-            fmt::format(
-                "the input of flow '{}' must be a JSON array: its map step '{}' has one task per "
-                "element",
-                plan.shape.slug,
-                step.slug
-            )
+            fmt::format(model::texts::input_must_be_array, plan.shape.slug, step.slug)
         );
     }
 }

@@ -5,6 +5,8 @@
 
 #include "model/flow.h"
 #include "model/json_elements.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "rowstore/commit/calls.h"
 #include "rowstore/commit/run_publisher.h"
 #include "rowstore/run/insert_run.h"
@@ -12,6 +14,8 @@
 #include "rowstore/statements.h"
 
 namespace pawl::rowstore {
+
+using model::EventKind;
 
 namespace {
 
@@ -188,11 +192,7 @@ void FlowEngine::not_met(int step) {
             return;
         case WhenUnmet::fail:
             fail_step(
-                step,
-                {"condition_unmet",
-                 fmt::format("the condition of step '{}' is not met", slug),
-                 slug,
-                 0}
+                step, {"condition_unmet", fmt::format(model::texts::condition_unmet, slug), slug, 0}
             );
             return;
     }
@@ -222,8 +222,7 @@ void FlowEngine::start_map(int step) {
             is_root(step)
                 ? "the run's input"
                 : fmt::format("the output of step '{}'", plan_.slug(plan_.deps_of(step).front()));
-        const std::string words =
-            fmt::format("map step '{}' needs an array: {} is none", slug, whose);
+        const std::string words = fmt::format(model::texts::map_needs_array, slug, whose);
         fail_step(step, {"not_an_array", words, slug, 0});
         return;
     }
@@ -244,7 +243,8 @@ void FlowEngine::make_task(int step, int task, std::optional<std::string_view> i
     std::optional<std::int64_t> lease_ms;
     std::optional<int> lane;
     if (plan_.lanes) lane = step;
-    if (const auto timeout = plan_.timeout(step)) lease_ms = (*timeout + model::task_grace).count();
+    if (const auto timeout = plan_.timeout(step))
+        lease_ms = (*timeout + model::rules::task_grace).count();
     const std::int64_t message = session_.insert(
         sql::insert_task_message,
         run_.workflow,
@@ -317,8 +317,8 @@ void FlowEngine::fail_step(int step, const model::RunError& error) {
         std::string_view(json.text),
         now_
     );
-    add_event("step_failed", json.text);
-    fail(error, "run_failed");
+    add_event(EventKind::step_failed, json.text);
+    fail(error, EventKind::run_failed);
 }
 
 // The steps without dependents in this run, by their index; those that were skipped are left out.
@@ -339,25 +339,26 @@ void FlowEngine::succeed() {
     output += '}';
     session_.post(sql::succeed_flow_run, run_.id, std::string_view(output), now_);
     run_.status = RunStatus::success;
-    if (plan_.audit == AuditLevel::all) add_event("run_succeeded", "{}");
+    add_event(EventKind::run_succeeded, "{}");
     scope_.wakeups.ended.push_back(run_.id);
     scope_.ended.push_back(run_.id);
     RunPublisher(session_, now_, scope_.wakeups).ended(run_.id);
 }
 
-void FlowEngine::fail(const model::RunError& error, std::string_view event) {
+void FlowEngine::fail(const model::RunError& error, EventKind event) {
     const Json json = model::to_json(error);
     // What pawl itself ended it for is an alert.
-    close(RunStatus::error, json.text, event == "run_failed" ? std::string_view() : event);
+    const bool is_alert = event != EventKind::run_failed;
+    close(RunStatus::error, json.text, is_alert ? to_string(event) : std::string_view());
     add_event(event, json.text);
     insert_dead_letter_run(scope_, run_.id, json.text);
 }
 
 void FlowEngine::cancel(const std::string& reason) {
-    const Json json = model::to_json({"cancelled", reason, {}, 0});
+    const Json json = model::to_json({std::string(to_string(EventKind::cancelled)), reason, {}, 0});
     close(RunStatus::cancelled, json.text, {});
     run_.worker = {};  // not the worker's act
-    add_event("cancelled", json.text);
+    add_event(EventKind::cancelled, json.text);
 }
 
 void FlowEngine::close(RunStatus status, std::string_view error, std::string_view alert) {
@@ -375,9 +376,9 @@ void FlowEngine::close(RunStatus status, std::string_view error, std::string_vie
     RunPublisher(session_, now_, scope_.wakeups).ended(run_.id, alert);
 }
 
-void FlowEngine::add_event(std::string_view kind, std::string_view data) {
-    if (plan_.audit == AuditLevel::off) return;
-    session_.post(sql::add_event, run_.id, kind, data, run_.worker, 0, now_);
+void FlowEngine::add_event(EventKind kind, std::string_view data) {
+    if (!model::is_audited(plan_.audit, kind)) return;
+    session_.post(sql::add_event, run_.id, to_string(kind), data, run_.worker, 0, now_);
 }
 
 std::string FlowEngine::run_input() {

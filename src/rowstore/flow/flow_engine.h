@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/event_kinds.h"
 #include "model/run_error.h"
 #include "rowstore/commit/write_scope.h"
 #include "rowstore/flow/flow_conditions.h"
@@ -50,7 +51,7 @@ public:
     // A task of the step has used up its attempts, and its own row says so.
     void exhaust_step(int step, const model::RunError& error);
     // The run ends as it is.
-    void fail(const model::RunError& error, std::string_view event);
+    void fail(const model::RunError& error, model::EventKind event);
     void cancel(const std::string& reason);
 
     [[nodiscard]] const FlowPlan& plan() const { return plan_; }
@@ -73,7 +74,7 @@ private:
     void fail_step(int step, const model::RunError& error);
     void succeed();
     void close(RunStatus status, std::string_view error, std::string_view alert);
-    void add_event(std::string_view kind, std::string_view data);
+    void add_event(model::EventKind kind, std::string_view data);
     [[nodiscard]] std::string run_input();
 
     WriteScope& scope_;

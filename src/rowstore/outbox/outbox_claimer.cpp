@@ -3,25 +3,21 @@
 #include <algorithm>
 #include <map>
 
+#include "model/rules.h"
 #include "rowstore/outbox/outbox_rows.h"
 #include "rowstore/statements.h"
 
 namespace pawl::rowstore {
 
-namespace {
-constexpr int rounds = 3;
-constexpr int widest = 1000;
-}  // namespace
-
 seam::OutboxClaim OutboxClaimer::claim(int limit, int per_aggregate, Duration lease) {
     int wide = limit;
     bool more = false;
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < model::rules::outbox_rounds; ++round) {
         const std::vector<Due> seen = look(wide);
         pick(seen, static_cast<std::size_t>(limit), per_aggregate);
         more = !picked_.empty() || static_cast<int>(seen.size()) >= wide;
         if (!picked_.empty() || !more) break;
-        wide = std::max(limit, widest);
+        wide = std::max(limit, model::rules::wide_outbox);
     }
     if (picked_.size() > static_cast<std::size_t>(limit))
         picked_.resize(static_cast<std::size_t>(limit));
@@ -72,8 +68,9 @@ seam::OutboxDelivery OutboxClaimer::take(std::int64_t id, Duration lease) {
     seam::OutboxDelivery taken;
     Rows rows = session_.query(sql::leased_outbox, id);
     if (rows.next()) {
-        taken.event = read_outbox(rows);
-        taken.delivery = rows.number(14);
+        using Row = store::row::LeasedEvent;
+        taken.event = read_outbox<Row>(rows);
+        taken.delivery = rows.number(Row::delivery);
     }
     return taken;
 }

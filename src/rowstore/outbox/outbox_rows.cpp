@@ -19,23 +19,28 @@ void insert_outbox(Session& session, const seam::OutboxRecord& record, Timestamp
     );
 }
 
+template <class Row>
 OutboxEvent read_outbox(const Rows& rows) {
     OutboxEvent event;
-    event.id = rows.integer(0);
-    event.event_id = rows.text(1);
-    event.type = rows.text(2);
-    event.payload.text = rows.text(3);
-    event.aggregate = rows.text(4);
-    event.subject = rows.text(5);
-    if (!rows.null(6)) event.traceparent = rows.text(6);
-    event.run = rows.id<RunId>(7);
-    event.status = model::stored_value(model::outbox_statuses, rows.text(8), "outbox status");
-    event.attempts = rows.number(9);
-    event.last_error = rows.text(10);
-    event.created_at = rows.time(11);
-    if (event.status == OutboxStatus::pending) event.visible_at = rows.time(12);
-    if (!rows.null(13)) event.published_at = rows.time(13);
+    event.id = rows.integer(Row::outbox_id);
+    event.event_id = rows.text(Row::event_id);
+    event.type = rows.text(Row::type);
+    event.payload.text = rows.text(Row::payload);
+    event.aggregate = rows.text(Row::aggregate);
+    event.subject = rows.text(Row::subject);
+    if (!rows.null(Row::traceparent)) event.traceparent = rows.text(Row::traceparent);
+    event.run = rows.id<RunId>(Row::run_id);
+    event.status =
+        model::stored_value(model::outbox_statuses, rows.text(Row::status), "outbox status");
+    event.attempts = rows.number(Row::attempts);
+    event.last_error = rows.text(Row::last_error);
+    event.created_at = rows.time(Row::created_at);
+    if (event.status == OutboxStatus::pending) event.visible_at = rows.time(Row::visible_at);
+    if (!rows.null(Row::published_at)) event.published_at = rows.time(Row::published_at);
     return event;
 }
+
+template OutboxEvent read_outbox<store::row::OutboxEvent>(const Rows& rows);
+template OutboxEvent read_outbox<store::row::LeasedEvent>(const Rows& rows);
 
 }  // namespace pawl::rowstore

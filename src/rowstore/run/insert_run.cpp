@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unordered_map>
 
+#include "model/texts.h"
 #include "rowstore/flow/insert_flow_run.h"
 #include "rowstore/run/run_lookup.h"
 #include "rowstore/statements.h"
@@ -139,10 +140,7 @@ RunId copy_run(WriteScope& scope, const CopiedRun& origin, const std::optional<F
 FoundWorkflow require_workflow(Session& session, const std::string& name) {
     Rows rows = session.query(sql::workflow_id, std::string_view(name));
     if (rows.next()) return {rows.id<QueueId>(0), rows.flag(1), to_audit_level(rows.text(2))};
-    throw Error(
-        ErrorCode::workflow_not_found,
-        fmt::format("workflow '{}' does not exist: create it first", name)
-    );
+    throw Error(ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name));
 }
 
 }  // namespace pawl::rowstore

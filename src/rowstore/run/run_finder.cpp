@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/counts.h"
+#include "model/rules.h"
 #include "rowstore/run/run_lookup.h"
 #include "rowstore/statements.h"
 
@@ -138,10 +139,10 @@ bool RunFinder::pick_running() {
     for (const Workflow& workflow : workflows_) {
         if (workflow.is_flow) continue;
         const std::int64_t left =
-            model::count_limit + 1 - static_cast<std::int64_t>(started.size());
+            model::rules::count_limit + 1 - static_cast<std::int64_t>(started.size());
         Rows rows = session_.query(sql::started_runs, workflow.id, left);
         while (rows.next()) started.push_back(rows.id<RunId>(0));
-        if (static_cast<std::int64_t>(started.size()) > model::count_limit) return false;
+        if (static_cast<std::int64_t>(started.size()) > model::rules::count_limit) return false;
     }
     for (const RunId run : started) {
         take(session_.query(

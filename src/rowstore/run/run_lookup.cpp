@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "model/enum_names.h"
+#include "model/event_kinds.h"
+#include "model/texts.h"
 #include "rowstore/statements.h"
 
 namespace pawl::rowstore {
@@ -26,12 +28,9 @@ std::optional<RunState> find_run_state(Session& session, RunId run) {
 RunState require_run(Session& session, RunId run) {
     auto state = find_run_state(session, run);
     if (!state)
-        throw Error(ErrorCode::run_not_found, fmt::format("run {} does not exist", run.value()));
+        throw Error(ErrorCode::run_not_found, fmt::format(model::texts::run_missing, run.value()));
     if (state->deleted) {
-        throw Error(
-            ErrorCode::run_deleted,
-            fmt::format("run {} is deleted: trigger its workflow again instead", run.value())
-        );
+        throw Error(ErrorCode::run_deleted, fmt::format(model::texts::run_deleted, run.value()));
     }
     return std::move(*state);
 }
@@ -41,31 +40,27 @@ RunState require_live_run(Session& session, RunId run) {
     if (!is_finished(state.status)) return state;
     throw Error(
         ErrorCode::run_finished,
-        fmt::format(
-            "run {} is {}: it has ended and never changes; retry or fork it instead",
-            run.value(),
-            to_string(state.status)
-        )
+        fmt::format(model::texts::run_ended, run.value(), to_string(state.status))
     );
 }
 
 void add_event(
     Session& session,
     const RunState& run,
-    std::string_view kind,
+    model::EventKind kind,
     std::string_view data,
     Timestamp now
 ) {
-    if (run.audit == AuditLevel::off) return;
-    session.post(sql::add_event, run.id, kind, data, std::nullopt, run.delivery, now);
+    if (!model::is_audited(run.audit, kind)) return;
+    session.post(sql::add_event, run.id, to_string(kind), data, std::nullopt, run.delivery, now);
 }
 
 void add_triggered(Session& session, RunId run, AuditLevel audit, Timestamp now) {
-    if (audit != AuditLevel::all) return;
+    if (!model::is_audited(audit, model::EventKind::triggered)) return;
     session.post(
         sql::add_event,
         run,
-        std::string_view("triggered"),
+        to_string(model::EventKind::triggered),
         std::string_view("{}"),
         std::nullopt,
         0,

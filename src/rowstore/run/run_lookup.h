@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/event_kinds.h"
 #include "rowstore/session.h"
 
 namespace pawl::rowstore {
@@ -28,11 +29,11 @@ struct RunState {
 // Throws run_finished too.
 [[nodiscard]] RunState require_live_run(Session& session, RunId run);
 
-// Nothing where the workflow keeps no events. `data` is JSON text.
+// Records an event if the audit level of the run's workflow asks for it. `data` is JSON text.
 void add_event(
     Session& session,
     const RunState& run,
-    std::string_view kind,
+    model::EventKind kind,
     std::string_view data,
     Timestamp now
 );

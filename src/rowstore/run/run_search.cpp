@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "model/counts.h"
+#include "model/rules.h"
 #include "rowstore/run/run_finder.h"
 
 namespace pawl::rowstore {
 
 namespace {
 
-constexpr std::int64_t most_runs = model::count_limit;
+constexpr std::int64_t most_runs = model::rules::count_limit;
 
 // At least `limit` runs of the filter's status, workflow and time, if there are; in no order.
 std::vector<FoundRun> find_some(Session& session, const RunFilter& filter, std::int64_t limit) {

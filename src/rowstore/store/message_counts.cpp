@@ -5,13 +5,12 @@
 #include <unordered_map>
 
 #include "model/counts.h"
+#include "model/rules.h"
 #include "rowstore/statements.h"
 
 namespace pawl::rowstore {
 
 namespace {
-
-constexpr int most_priorities = 100;
 
 std::int64_t count_one(
     Session& session, const store::Statement& statement, QueueId queue, std::int64_t limit
@@ -27,7 +26,7 @@ void keep_oldest(std::optional<Timestamp>& oldest, const std::optional<Timestamp
 // The first message of each priority.
 void keep_oldest_head(Session& session, QueueId queue, std::optional<Timestamp>& oldest) {
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
-    for (int i = 0; i < most_priorities; ++i) {
+    for (int i = 0; i < model::rules::max_priorities; ++i) {
         Rows rows = session.query(sql::next_priority, queue, below);
         if (!rows.next()) return;
         below = rows.integer(0);
@@ -38,7 +37,7 @@ void keep_oldest_head(Session& session, QueueId queue, std::optional<Timestamp>&
 }  // namespace
 
 QueueStats count_messages(Session& session, QueueId queue, Timestamp now, std::int64_t archived) {
-    constexpr std::int64_t limit = model::count_limit;
+    constexpr std::int64_t limit = model::rules::count_limit;
     QueueStats stats;
     std::optional<Timestamp> oldest;
     std::int64_t stored = 0;

@@ -1,6 +1,7 @@
 #include "rowstore/store/row_store.h"
 
 #include "model/counts.h"
+#include "model/rules.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/message_counts.h"
 
@@ -30,7 +31,7 @@ void RowStore::wake_all() {
 }
 
 void RowStore::wake(const PendingWakeups& wakeups) {
-    for (const QueueId queue : wakeups.queues) hub_.notify(queue);
+    for (const seam::WakeTopic& topic : wakeups.topics) hub_.notify(topic);
     for (const RunId run : wakeups.cancelled) signals_.notify_cancelled(run);
     if (!signals_.watched()) return;  // a worker that ends a run knows
     for (const RunId run : wakeups.ended) signals_.notify(run);
@@ -68,13 +69,13 @@ StoreStats RowStore::stats() {
         StoreStats stats;
         const Timestamp now = current_time(session);
         for (const QueueStats& queue :
-             read_queue_stats(session, std::nullopt, now, model::archive_list_limit))
+             read_queue_stats(session, std::nullopt, now, model::rules::archive_list_limit))
             model::add(stats, queue);
         const WorkerCounts workers = count_workers(session, now);
         stats.workers_live = workers.live;
         stats.workers_lost = workers.lost;
         {
-            Rows rows = session.query(sql::count_stopped_workers, model::count_limit + 1);
+            Rows rows = session.query(sql::count_stopped_workers, model::rules::count_limit + 1);
             if (rows.next()) stats.workers_stopped = model::bounded(rows.integer(0));
         }
         stats.schema_version = installed_version(session);

@@ -27,9 +27,8 @@ public:
     bool has_test_clock() override;
 
     seam::Claim claim(const seam::ClaimRequest& request) override;
-    std::vector<seam::WriteOutcome> commit(
-        std::span<const seam::Write> writes, seam::Attempt attempt
-    ) override;
+    std::vector<seam::WriteOutcome> commit(seam::Writes writes, seam::Attempt attempt) override;
+    using Engine::commit;
     seam::HeartbeatResult heartbeat(WorkerId worker, std::span<const seam::Write> extensions)
         override;
 
@@ -63,6 +62,7 @@ public:
     void create_workflow(const std::string& name, const WorkflowOptions& options) override;
     void delete_workflow(const std::string& name) override;
     std::vector<WorkflowInfo> workflows(const std::optional<std::string>& only) override;
+    std::vector<WorkflowInfo> workflows_named(std::span<const std::string> names) override;
     WorkflowMetrics workflow_metrics(const std::string& name, Duration window) override;
     bool has_live_handler(const std::string& workflow) override;
     std::vector<RunId> fail_unhandled(std::span<const std::string> prefixes) override;
@@ -86,7 +86,7 @@ public:
     std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) override;
     RunCounts count_runs(const RunFilter& filter, std::int64_t limit) override;
     std::vector<StepInfo> steps(RunId run) override;
-    std::vector<seam::RecordedStep> recorded_steps(RunId run) override;
+    std::vector<seam::ReplayStep> recorded_steps(RunId run) override;
     std::vector<RunEvent> events(RunId run) override;
     std::vector<RunInfo> lineage(RunId run) override;
     void resume(RunId run, const std::string& step, const Json& data, const ResumeOptions& options)
@@ -237,7 +237,7 @@ private:
         std::size_t end;
     };
     void commit_range(
-        std::span<const seam::Write> writes,
+        seam::Writes writes,
         Range range,
         seam::Attempt attempt,
         std::vector<seam::WriteOutcome>& outcomes,

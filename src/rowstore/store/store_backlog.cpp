@@ -1,4 +1,5 @@
 #include "model/counts.h"
+#include "model/rules.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/message_counts.h"
 #include "rowstore/store/row_store.h"
@@ -9,7 +10,7 @@ seam::Backlog RowStore::backlog(std::span<const std::string> queues) {
     return read([&](Session& session) {
         const Timestamp now = current_time(session);
         seam::Backlog backlog;
-        backlog.queues = read_queue_stats(session, queues, now, model::count_limit);
+        backlog.queues = read_queue_stats(session, queues, now, model::rules::count_limit);
         {
             Rows rows = session.query(sql::oldest_due_outbox, now);
             if (rows.next() && !rows.null(0))

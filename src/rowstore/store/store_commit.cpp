@@ -10,14 +10,13 @@ using seam::WriteStatus;
 
 namespace {
 
-// A lease that stands twice in a batch gets the same outcome twice; but for checkpoints, of which
+// A lease that is twice in a batch gets the same outcome twice; but for checkpoints, of which
 // a lease may have many, and for reports about tasks, of which the first counts.
-bool was_done(
-    std::span<const Write> writes, std::size_t index, const std::vector<WriteOutcome>& outcomes
-) {
-    if (writes[index].task || writes[index].kind == seam::WriteKind::checkpoint) return false;
+bool was_done(seam::Writes writes, std::size_t index, const std::vector<WriteOutcome>& outcomes) {
+    const Write& write = *writes[index];
+    if (seam::task_of(write) != nullptr || write.is<seam::Checkpoint>()) return false;
     for (std::size_t i = 0; i < index; ++i) {
-        if (writes[i].kind == writes[index].kind && writes[i].lease == writes[index].lease)
+        if (writes[i]->kind() == write.kind() && writes[i]->lease == write.lease)
             return outcomes[i].status == WriteStatus::done;
     }
     return false;
@@ -25,7 +24,7 @@ bool was_done(
 
 }  // namespace
 
-std::vector<WriteOutcome> RowStore::commit(std::span<const Write> writes, Attempt attempt) {
+std::vector<WriteOutcome> RowStore::commit(seam::Writes writes, Attempt attempt) {
     std::vector<WriteOutcome> outcomes(writes.size());
     bool committed = false;
     try {
@@ -43,7 +42,7 @@ std::vector<WriteOutcome> RowStore::commit(std::span<const Write> writes, Attemp
 // stands alone: that also holds against triggers that roll the transaction back, and against
 // constraints that are checked at the commit.
 void RowStore::commit_range(
-    std::span<const Write> writes,
+    seam::Writes writes,
     Range range,
     Attempt attempt,
     std::vector<WriteOutcome>& outcomes,
@@ -54,7 +53,7 @@ void RowStore::commit_range(
         change([&](WriteScope& scope) {
             Settler settler(scope);
             for (std::size_t i = range.begin; i < range.end; ++i) {
-                outcomes[i] = settler.settle(writes[i], attempt);
+                outcomes[i] = settler.settle(*writes[i], attempt);
                 if (outcomes[i].status == WriteStatus::lease_lost && was_done(writes, i, outcomes))
                     outcomes[i].status = WriteStatus::done;
             }
@@ -63,8 +62,9 @@ void RowStore::commit_range(
     } catch (const Error& error) {
         if (!concerns_one_statement(error)) throw;
         if (range.end - range.begin == 1) {
-            const Write& write = writes[range.begin];
-            const bool refused_call = write.call && error.code() != ErrorCode::database_error;
+            const Write& write = *writes[range.begin];
+            const bool refused_call =
+                seam::called_run(write) != nullptr && error.code() != ErrorCode::database_error;
             outcomes[range.begin] =
                 refused_call ? seam::refused_value(write)
                              : WriteOutcome{WriteStatus::rejected, error.what(), error.code()};

@@ -4,6 +4,8 @@
 
 #include "model/enum_names.h"
 #include "model/flow.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "rowstore/commit/run_settler.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
@@ -35,9 +37,7 @@ QueueId find_flow(Session& session, const std::string& slug) {
 QueueId require_flow(Session& session, const std::string& slug) {
     Rows rows = session.query(sql::flow_id, std::string_view(slug));
     if (rows.next() && !rows.null(0) && rows.flag(1)) return rows.id<QueueId>(0);
-    throw Error(
-        ErrorCode::flow_not_found, fmt::format("flow '{}' does not exist: create it first", slug)
-    );
+    throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, slug));
 }
 
 QueueId make_queue(Session& session, const std::string& slug, Timestamp now) {
@@ -72,9 +72,9 @@ QueueId write_flow(
     session.post(
         sql::insert_flow,
         id,
-        model::task_starts(options.max_attempts).value_or(model::default_flow_attempts),
-        options.base_delay.value_or(model::default_flow_base_delay).count(),
-        options.timeout.value_or(model::default_flow_timeout).count(),
+        model::task_starts(options.max_attempts).value_or(model::rules::default_flow_attempts),
+        options.base_delay.value_or(model::rules::default_flow_base_delay).count(),
+        options.timeout.value_or(model::rules::default_flow_timeout).count(),
         now
     );
     return id;
@@ -112,12 +112,7 @@ void write_step(Session& session, FlowPlan& plan, const FlowStep& step, Timestam
         if (what.empty()) return;
         throw Error(
             ErrorCode::flow_mismatch,
-            fmt::format(
-                "step '{}' of flow '{}' exists and differs: {}; a new name is a new version",
-                step.slug,
-                flow,
-                what
-            )
+            fmt::format(model::texts::step_of_flow_differs, step.slug, flow, what)
         );
     }
     model::check_flow_deps(flow, step, plan.shape.steps);
@@ -195,12 +190,7 @@ EnsuredFlow RowStore::ensure_flow(const FlowShape& shape, EnsureMode mode) {
         if (what.empty()) return EnsuredFlow::same;
         if (mode == EnsureMode::refuse_different) {
             throw Error(
-                ErrorCode::flow_mismatch,
-                fmt::format(
-                    "flow '{}' exists and differs: {}; a new name is a new version",
-                    shape.slug,
-                    what
-                )
+                ErrorCode::flow_mismatch, fmt::format(model::texts::flow_differs, shape.slug, what)
             );
         }
         delete_forced(scope, id);

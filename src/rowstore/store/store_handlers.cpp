@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <unordered_set>
 
+#include "model/event_kinds.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "rowstore/commit/run_settler.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
@@ -8,8 +11,6 @@
 namespace pawl::rowstore {
 
 namespace {
-
-constexpr std::size_t most_failed = 1000;  // runs in one call: the write lock is not held for long
 
 std::unordered_set<std::string> live_handlers(Session& session, Timestamp now) {
     std::unordered_set<std::string> handlers;
@@ -51,10 +52,8 @@ std::vector<RunId> unstarted_runs(
 void fail_unhandled_run(RunSettler& settler, const RunState& run) {
     settler.fail(
         run,
-        {"no_handler_registered",
-         fmt::format("no live worker has a handler for workflow '{}'", run.workflow_name),
-         {},
-         0}
+        model::EventKind::no_handler_registered,
+        fmt::format(model::texts::no_live_handler, run.workflow_name)
     );
 }
 
@@ -76,7 +75,7 @@ std::vector<RunId> RowStore::fail_unhandled(std::span<const std::string> prefixe
         RunSettler settler(scope);
         std::vector<RunId> runs;
         for (const Unhandled& workflow : find_unhandled(scope.session, prefixes, scope.now)) {
-            const std::size_t left = most_failed - runs.size();
+            const std::size_t left = model::rules::max_unhandled - runs.size();
             for (const RunId id :
                  unstarted_runs(scope.session, workflow.workflow, scope.now, left)) {
                 const auto run = find_run_state(scope.session, id);

@@ -3,6 +3,7 @@
 
 #include "model/counts.h"
 #include "model/enum_names.h"
+#include "model/rules.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
 
@@ -10,37 +11,40 @@ namespace pawl::rowstore {
 
 namespace {
 
-Message read_message(Rows& rows, const std::string& queue) {
+Message read_message(const Rows& rows) {
+    using Row = store::row::Message;
     Message message;
-    message.id = rows.id<MessageId>(0);
-    message.queue = queue;
-    message.priority = rows.number(1);
-    message.delivery = rows.number(2);
-    message.strikes = rows.number(3);
-    message.attempts = rows.number(4);
-    message.state = model::stored_value(model::message_states, rows.text(5), "message state");
-    message.enqueued_at = rows.time(6);
-    message.visible_at = rows.time(7);
-    message.worker = rows.id<WorkerId>(8);
-    message.last_error = rows.text(9);
-    message.payload.text = rows.text(10);
+    message.id = rows.id<MessageId>(Row::message_id);
+    message.queue = rows.text(Row::queue);
+    message.priority = rows.number(Row::priority);
+    message.delivery = rows.number(Row::delivery);
+    message.strikes = rows.number(Row::strikes);
+    message.attempts = rows.number(Row::attempts);
+    message.state =
+        model::stored_value(model::message_states, rows.text(Row::state), "message state");
+    message.enqueued_at = rows.time(Row::enqueued_at);
+    message.visible_at = rows.time(Row::visible_at);
+    message.worker = rows.id<WorkerId>(Row::worker_id);
+    message.last_error = rows.text(Row::last_error);
+    message.payload.text = rows.text(Row::payload);
     return message;
 }
 
-ArchivedMessage read_archived(Rows& rows, const std::string& queue) {
+ArchivedMessage read_archived(const Rows& rows) {
+    using Row = store::row::Archived;
     ArchivedMessage message;
-    message.id = rows.id<MessageId>(0);
-    message.queue = queue;
-    message.priority = rows.number(1);
-    message.delivery = rows.number(2);
-    message.strikes = rows.number(3);
-    message.attempts = rows.number(4);
-    message.dead = rows.flag(5);
-    message.reason = rows.text(6);
-    message.enqueued_at = rows.time(7);
-    message.archived_at = rows.time(8);
-    message.worker = rows.id<WorkerId>(9);
-    message.payload.text = rows.text(10);
+    message.id = rows.id<MessageId>(Row::message_id);
+    message.queue = rows.text(Row::queue);
+    message.priority = rows.number(Row::priority);
+    message.delivery = rows.number(Row::delivery);
+    message.strikes = rows.number(Row::strikes);
+    message.attempts = rows.number(Row::attempts);
+    message.dead = rows.flag(Row::dead);
+    message.reason = rows.text(Row::reason);
+    message.enqueued_at = rows.time(Row::enqueued_at);
+    message.archived_at = rows.time(Row::archived_at);
+    message.worker = rows.id<WorkerId>(Row::worker_id);
+    message.payload.text = rows.text(Row::payload);
     return message;
 }
 
@@ -54,7 +58,7 @@ public:
         const bool ready = state_ == MessageState::ready;
         const Timestamp from = ready ? Timestamp::min() : now;
         const Timestamp until = ready ? now : Timestamp::max();
-        if ((ready && !take_ready()) || count_timed(from, until) > model::count_limit) {
+        if ((ready && !take_ready()) || count_timed(from, until) > model::rules::count_limit) {
             ids_.clear();
             take(session_.query(
                 sql::page_any, queue_, to_string(state_), now, page_.after.value(), page_.limit
@@ -80,7 +84,7 @@ private:
     // A page of each priority; false: there are too many priorities.
     bool take_ready() {
         std::int64_t below = std::numeric_limits<std::int64_t>::max();
-        for (int i = 0; i < most_priorities; ++i) {
+        for (int i = 0; i < model::rules::max_priorities; ++i) {
             {
                 Rows rows = session_.query(sql::next_priority, queue_, below);
                 if (!rows.next()) return true;
@@ -92,7 +96,8 @@ private:
     }
 
     std::int64_t count_timed(Timestamp from, Timestamp until) {
-        Rows rows = session_.query(sql::count_timed, queue_, from, until, model::count_limit + 1);
+        Rows rows =
+            session_.query(sql::count_timed, queue_, from, until, model::rules::count_limit + 1);
         return rows.next() ? rows.integer(0) : 0;
     }
 
@@ -100,7 +105,6 @@ private:
         while (rows.next()) ids_.push_back(rows.id<MessageId>(0));
     }
 
-    static constexpr int most_priorities = 100;
     Session& session_;
     QueueId queue_;
     MessageState state_;
@@ -108,9 +112,9 @@ private:
     std::vector<MessageId> ids_;
 };
 
-std::vector<ArchivedMessage> read_all_archived(Rows&& rows, const std::string& queue) {
+std::vector<ArchivedMessage> read_all_archived(Rows&& rows) {
     std::vector<ArchivedMessage> messages;
-    while (rows.next()) messages.push_back(read_archived(rows, queue));
+    while (rows.next()) messages.push_back(read_archived(rows));
     return messages;
 }
 
@@ -133,7 +137,7 @@ std::optional<Message> RowStore::find_message(const std::string& queue, MessageI
         const QueueId queue_id = require_queue(session, queue);
         Rows rows = session.query(sql::find_message, queue_id, id, current_time(session));
         if (!rows.next()) return std::nullopt;
-        return read_message(rows, queue);
+        return read_message(rows);
     });
 }
 
@@ -146,7 +150,7 @@ std::vector<Message> RowStore::list_messages(
         std::vector<Message> messages;
         for (const MessageId message : MessagePage(session, id, state, page).find(now)) {
             Rows rows = session.query(sql::find_message, id, message, now);
-            if (rows.next()) messages.push_back(read_message(rows, queue));
+            if (rows.next()) messages.push_back(read_message(rows));
         }
         return messages;
     });
@@ -158,7 +162,7 @@ std::vector<Message> RowStore::held_messages(WorkerId worker, const PageRequest&
         Rows rows = session.query(
             sql::list_held, worker, current_time(session), page.after.value(), page.limit
         );
-        while (rows.next()) messages.push_back(read_message(rows, std::string(rows.text(11))));
+        while (rows.next()) messages.push_back(read_message(rows));
         return messages;
     });
 }
@@ -170,9 +174,9 @@ std::vector<ArchivedMessage> RowStore::list_archive(
         const QueueId id = require_queue(session, queue);
         const std::int64_t after = page.after.value();
         if (filter == ArchiveFilter::dead)
-            return read_all_archived(session.query(sql::list_dead, id, after, page.limit), queue);
+            return read_all_archived(session.query(sql::list_dead, id, after, page.limit));
         return read_all_archived(
-            session.query(sql::list_archive, id, wanted_dead(filter), after, page.limit), queue
+            session.query(sql::list_archive, id, wanted_dead(filter), after, page.limit)
         );
     });
 }

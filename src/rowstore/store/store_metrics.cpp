@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "model/counts.h"
+#include "model/rules.h"
 #include "rowstore/run/insert_run.h"
 #include "rowstore/run/run_lookup.h"
 #include "rowstore/statements.h"
@@ -34,7 +35,7 @@ std::optional<Timestamp> find_cut(
 ) {
     std::optional<Timestamp> cut;
     for (const store::Statement* statement : {&sql::success_cut, &sql::failed_cut}) {
-        Rows rows = session.query(*statement, workflow, from, now, model::count_limit);
+        Rows rows = session.query(*statement, workflow, from, now, model::rules::count_limit);
         if (rows.next() && (!cut || rows.time(0) > *cut)) cut = rows.time(0);
     }
     return cut;

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "model/enum_names.h"
+#include "model/texts.h"
 #include "rowstore/outbox/outbox_claimer.h"
 #include "rowstore/outbox/outbox_rows.h"
 #include "rowstore/statements.h"
@@ -43,7 +44,7 @@ std::optional<std::string> write_report(
 
 std::vector<OutboxEvent> read_all(Rows rows) {
     std::vector<OutboxEvent> events;
-    while (rows.next()) events.push_back(read_outbox(rows));
+    while (rows.next()) events.push_back(read_outbox<store::row::OutboxEvent>(rows));
     return events;
 }
 
@@ -155,7 +156,7 @@ std::int64_t RowStore::retry_parked(std::int64_t id) {
     });
     if (retried == 0 && id != 0)
         throw Error(
-            ErrorCode::outbox_event_not_found, fmt::format("no parked event has the number {}", id)
+            ErrorCode::outbox_event_not_found, fmt::format(model::texts::event_not_parked, id)
         );
     hub_.notify(seam::outbox_changed);
     return retried;

@@ -3,6 +3,8 @@
 #include "model/check.h"
 #include "model/counts.h"
 #include "model/enum_names.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/message_counts.h"
 #include "rowstore/store/row_store.h"
@@ -17,9 +19,7 @@ QueueId find_queue_id(Session& session, const std::string& name) {
 }
 
 Error not_found_error(const std::string& name) {
-    return {
-        ErrorCode::queue_not_found,
-        fmt::format("queue '{}' does not exist: create it first", name)};
+    return {ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name)};
 }
 
 // Id 0 where there is none of that name.
@@ -27,43 +27,36 @@ QueueId find_plain_queue(Session& session, const std::string& name) {
     Rows rows = session.query(sql::queue_id, std::string_view(name));
     if (!rows.next()) return {};
     if (!rows.flag(1)) return rows.id<QueueId>(0);
-    throw Error(
-        ErrorCode::workflow_queue,
-        fmt::format("queue '{}' belongs to a workflow: trigger it instead", name)
-    );
+    throw Error(ErrorCode::workflow_queue, fmt::format(model::texts::queue_of_workflow, name));
 }
 
 std::vector<QueueInfo> list_queues(Session& session, std::optional<std::string_view> only) {
+    using Row = store::row::Queue;
     std::vector<QueueInfo> queues;
     Rows rows = session.query(sql::list_queues, only);
     while (rows.next()) {
         QueueInfo& queue = queues.emplace_back();
-        queue.id = rows.id<QueueId>(0);
-        queue.name = rows.text(1);
-        queue.paused = rows.flag(2);
-        queue.keep_archive = rows.flag(3);
-        if (!rows.null(4)) queue.lease = Duration(rows.integer(4));
-        queue.max_strikes = rows.number(5);
-        queue.max_attempts = rows.number(6);
-        queue.dead_letter_queue = rows.text(7);
-        queue.created_at = rows.time(8);
-        queue.kind = model::stored_value(model::queue_kinds, rows.text(9), "queue kind");
+        queue.id = rows.id<QueueId>(Row::queue_id);
+        queue.name = rows.text(Row::queue);
+        queue.paused = rows.flag(Row::paused);
+        queue.keep_archive = rows.flag(Row::keep_archive);
+        if (!rows.null(Row::lease_ms)) queue.lease = Duration(rows.integer(Row::lease_ms));
+        queue.max_strikes = rows.number(Row::max_strikes);
+        queue.max_attempts = rows.number(Row::max_attempts);
+        queue.dead_letter_queue = rows.text(Row::dead_letter_queue);
+        queue.created_at = rows.time(Row::created_at);
+        queue.kind = model::stored_value(model::queue_kinds, rows.text(Row::kind), "queue kind");
     }
     return queues;
 }
 
 void refuse_unsettled(Session& session, const std::string& name, QueueId id, Timestamp now) {
-    const QueueStats held = count_messages(session, id, now, model::count_limit);
+    const QueueStats held = count_messages(session, id, now, model::rules::count_limit);
     const Count live = held.ready + held.waiting + held.leased;
     if (live == 0 && held.dead == 0) return;
     throw Error(
         ErrorCode::queue_not_empty,
-        fmt::format(
-            "queue '{}' holds {} messages and {} dead letters: settle or purge them, or force it",
-            name,
-            to_string(live),
-            to_string(held.dead)
-        )
+        fmt::format(model::texts::queue_not_empty, name, to_string(live), to_string(held.dead))
     );
 }
 

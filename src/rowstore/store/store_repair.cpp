@@ -1,6 +1,8 @@
 #include <limits>
 
+#include "model/event_kinds.h"
 #include "model/flow.h"
+#include "model/rules.h"
 #include "rowstore/run/run_lookup.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
@@ -48,7 +50,7 @@ LostPage find_lost(Session& session, const LostPosition& after, int max_runs) {
 void restore_task(WriteScope& scope, RunId run, const FlowPlan& plan, const LostTask& task) {
     std::optional<std::int64_t> lease_ms;
     if (const auto timeout = plan.timeout(task.step))
-        lease_ms = (*timeout + model::task_grace).count();
+        lease_ms = (*timeout + model::rules::task_grace).count();
     scope.session.post(sql::restore_task_message, run, task.step, task.task, lease_ms, scope.now);
     scope.session.post(sql::queue_restored_task, run, task.step, task.task);
 }
@@ -62,7 +64,7 @@ void restore(WriteScope& scope, RunId run) {
     } else {
         scope.session.post(sql::restore_run_message, run, scope.now);
     }
-    add_event(scope.session, state, "repaired", "{}", scope.now);
+    add_event(scope.session, state, model::EventKind::repaired, "{}", scope.now);
     scope.wakeups.add(state.workflow);
 }
 

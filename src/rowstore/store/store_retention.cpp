@@ -3,6 +3,8 @@
 
 #include "model/check_retention.h"
 #include "model/enum_names.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "rowstore/prune/prune_transaction.h"
 #include "rowstore/run/insert_run.h"
 #include "rowstore/statements.h"
@@ -31,14 +33,7 @@ QueueId retention_queue(Session& session, RetentionKind kind, const std::string&
         case model::RetentionScope::queue: {
             const QueueId id = require_queue(session, name);
             if (!session.query(sql::workflow_id, std::string_view(name)).next()) return id;
-            throw Error(
-                ErrorCode::workflow_queue,
-                fmt::format(
-                    "queue '{}' belongs to a workflow and has no archive: set success, failed or "
-                    "events",
-                    name
-                )
-            );
+            throw Error(ErrorCode::workflow_queue, fmt::format(model::texts::no_archive, name));
         }
         case model::RetentionScope::store:
             break;
@@ -59,7 +54,7 @@ void RowStore::set_retention(RetentionKind kind, const std::string& name, const 
             queue,
             to_string(kind),
             // Wins over the policy for all.
-            optional_milliseconds(forever ? model::longest_kept : keep.age),
+            optional_milliseconds(forever ? model::rules::longest_kept : keep.age),
             keep.count
         );
     });

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/check.h"
+#include "model/event_kinds.h"
+#include "model/texts.h"
 #include "rowstore/commit/run_settler.h"
 #include "rowstore/flow/insert_flow_run.h"
 #include "rowstore/statements.h"
@@ -31,19 +34,6 @@ bool has_result(const StepState& step) {
            step.status == StepStatus::skipped;
 }
 
-[[noreturn]] void refuse_finished_step(RunId run, const std::string& step, std::string_view why) {
-    throw Error(
-        ErrorCode::step_finished,
-        fmt::format("step '{}' of run {} {}: the first result counts", step, run.value(), why)
-    );
-}
-
-[[noreturn]] void refuse_waiting(RunId run, const std::string& step, const std::string& why) {
-    throw Error(
-        ErrorCode::invalid_argument, fmt::format("step '{}' of run {} {}", step, run.value(), why)
-    );
-}
-
 // "waits at step 'approval'", "sleeps at step 'sleep'", "is RUNNING".
 std::string describe_wait(Session& session, const RunState& run) {
     std::string text;
@@ -60,11 +50,7 @@ std::string describe_wait(Session& session, const RunState& run) {
     throw Error(
         ErrorCode::step_not_waiting,
         fmt::format(
-            "step '{}' of run {} does not wait for a resume: the run {}; only an early resume is "
-            "kept for a later pause",
-            step,
-            run.id.value(),
-            describe_wait(session, run)
+            model::texts::step_not_waiting, step, run.id.value(), describe_wait(session, run)
         )
     );
 }
@@ -75,9 +61,8 @@ void resume_paused(
     {
         Rows rows = session.query(sql::called_run, run.id, std::string_view(step));
         if (rows.next()) {
-            const auto called = rows.integer(0);
-            refuse_waiting(
-                run.id, step, fmt::format("waits for run {}: it ends when that run does", called)
+            model::refuse(
+                fmt::format(model::texts::step_calls, step, run.id.value(), rows.integer(0))
             );
         }
     }
@@ -99,9 +84,13 @@ void resume_step(
 ) {
     const auto found = find_step(session, run.id, step);
     if (found && has_result(*found))
-        refuse_finished_step(run.id, step, fmt::format("is {}", to_string(found->status)));
+        model::refuse(
+            ErrorCode::step_finished,
+            fmt::format(model::texts::step_ended, step, run.id.value(), to_string(found->status))
+        );
     if (found && found->status == StepStatus::paused) {
-        if (found->sleeps) refuse_waiting(run.id, step, "is a sleep: it ends at its time");
+        if (found->sleeps)
+            model::refuse(fmt::format(model::texts::step_sleeps, step, run.id.value()));
         resume_paused(session, run, step, data, now);
         return;
     }
@@ -109,7 +98,10 @@ void resume_step(
     const auto kept = session.execute(
         sql::keep_signal, run.id, std::string_view(step), std::string_view(data.text), now
     );
-    if (kept == 0) refuse_finished_step(run.id, step, "has been resumed already");
+    if (kept == 0)
+        model::refuse(
+            ErrorCode::step_finished, fmt::format(model::texts::step_resumed, step, run.id.value())
+        );
 }
 
 RunId copy(WriteScope& scope, const RunState& run, const std::optional<ForkPoint>& fork) {
@@ -127,12 +119,17 @@ void RowStore::resume(
         const RunState state = require_live_run(session, run);
         if (state.is_flow) {
             throw Error(
-                ErrorCode::invalid_argument,
-                fmt::format("run {} is a flow's: a flow's steps are not paused", run.value())
+                ErrorCode::invalid_argument, fmt::format(model::texts::run_of_flow, run.value())
             );
         }
         resume_step(session, state, step, data, options, now);
-        add_event(session, state, "resumed", fmt::format(R"({{"step":{}}})", quoted(step)), now);
+        add_event(
+            session,
+            state,
+            model::EventKind::resumed,
+            fmt::format(R"({{"step":{}}})", quoted(step)),
+            now
+        );
         return state.workflow;
     });
     hub_.notify(workflow);
@@ -157,16 +154,11 @@ void RowStore::wake(RunId run) {
         const RunState state = require_live_run(session, run);
         const store::Statement& wakes = state.is_flow ? sql::wake_tasks : sql::wake_message;
         if (session.execute(wakes, run, now) > 0) {
-            add_event(session, state, "woken", "{}", now);
+            add_event(session, state, model::EventKind::woken, "{}", now);
         } else if (is_lost(session, state)) {
             throw Error(
                 ErrorCode::message_not_found,
-                fmt::format(
-                    "run {} is {} but has no message: restore it with repair() (pawl doctor "
-                    "--repair)",
-                    run.value(),
-                    to_string(state.status)
-                )
+                fmt::format(model::texts::run_lost_message, run.value(), to_string(state.status))
             );
         }
         return state.workflow;
@@ -180,16 +172,12 @@ RunId RowStore::retry(RunId run) {
         if (state.status != RunStatus::error && state.status != RunStatus::cancelled) {
             throw Error(
                 ErrorCode::run_not_failed,
-                fmt::format(
-                    "run {} is {}: only an ERROR or CANCELLED run can be retried; fork takes any",
-                    run.value(),
-                    to_string(state.status)
-                )
+                fmt::format(model::texts::run_not_failed, run.value(), to_string(state.status))
             );
         }
         const RunId copied = copy(scope, state, std::nullopt);
         const std::string data = fmt::format(R"({{"run_id":{}}})", copied.value());
-        add_event(scope.session, state, "retried", data, scope.now);
+        add_event(scope.session, state, model::EventKind::retried, data, scope.now);
         return copied;
     });
 }
@@ -201,15 +189,13 @@ RunId RowStore::fork(RunId run, const std::string& from_step) {
         if (!step) {
             throw Error(
                 ErrorCode::step_not_found,
-                fmt::format(
-                    "run {} has no step '{}': fork from one of its steps", run.value(), from_step
-                )
+                fmt::format(model::texts::run_without_step, run.value(), from_step)
             );
         }
         const RunId copied = copy(scope, state, ForkPoint{from_step, step->position});
         const std::string data =
             fmt::format(R"({{"run_id":{},"step":{}}})", copied.value(), quoted(from_step));
-        add_event(scope.session, state, "forked", data, scope.now);
+        add_event(scope.session, state, model::EventKind::forked, data, scope.now);
         return copied;
     });
 }
@@ -220,7 +206,7 @@ void RowStore::delete_run(RunId run, const std::string& reason) {
         if (!is_finished(state.status)) RunSettler(scope).cancel(state, reason);
         scope.session.post(sql::soft_delete_run, run, std::string_view(reason), scope.now);
         const std::string data = fmt::format(R"({{"reason":{}}})", quoted(reason));
-        add_event(scope.session, state, "deleted", data, scope.now);
+        add_event(scope.session, state, model::EventKind::deleted, data, scope.now);
         if (is_finished(state.status)) scope.wakeups.cancelled.push_back(run);
     });
 }

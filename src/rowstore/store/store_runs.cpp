@@ -15,7 +15,11 @@ std::optional<seam::RunEnd> RowStore::find_end(RunId run) {
     return read([&](Session& session) -> std::optional<seam::RunEnd> {
         Rows rows = session.query(sql::find_end, run);
         if (!rows.next()) return std::nullopt;
-        return seam::RunEnd{to_run_status(rows.text(0)), rows.flag(1), rows.optional_json(2)};
+        using End = store::row::RunEnd;
+        return seam::RunEnd{
+            to_run_status(rows.text(End::status)),
+            rows.flag(End::deleted),
+            rows.optional_json(End::output)};
     });
 }
 
@@ -37,9 +41,9 @@ std::vector<StepInfo> RowStore::steps(RunId run) {
     return read([&](Session& session) { return read_steps(session, run); });
 }
 
-std::vector<seam::RecordedStep> RowStore::recorded_steps(RunId run) {
+std::vector<seam::ReplayStep> RowStore::recorded_steps(RunId run) {
     return read([&](Session& session) {
-        std::vector<seam::RecordedStep> steps;
+        std::vector<seam::ReplayStep> steps;
         Rows rows = session.query(sql::recorded_steps, run);
         while (rows.next()) steps.push_back(read_recorded_step(rows));
         return steps;

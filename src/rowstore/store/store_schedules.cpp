@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "model/enum_names.h"
+#include "model/texts.h"
 #include "rowstore/run/insert_run.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
@@ -14,28 +15,30 @@ using seam::StoredSchedule;
 namespace {
 
 StoredSchedule read_schedule(const Rows& rows) {
+    using Row = store::row::Schedule;
     StoredSchedule schedule;
-    schedule.id = rows.integer(0);
-    schedule.version = rows.integer(1);
+    schedule.id = rows.integer(Row::schedule_id);
+    schedule.version = rows.integer(Row::version);
     ScheduleInfo& info = schedule.info;
-    info.name = rows.text(2);
-    info.workflow = rows.text(3);
-    info.cron = rows.text(4);
-    info.time_zone = rows.text(5);
-    info.params.text = rows.text(6);
-    info.start = rows.optional_time(7);
-    info.end = rows.optional_time(8);
-    info.jitter = Duration(rows.integer(9));
-    info.priority = rows.number(10);
-    info.overlap = model::stored_value(model::overlaps, rows.text(11), "overlap policy");
-    info.catch_up = model::stored_value(model::catch_ups, rows.text(12), "catch-up policy");
-    info.catch_up_limit = rows.number(13);
-    info.paused = rows.flag(14);
-    info.next_fire_at = rows.optional_time(15);
-    info.last_fire_at = rows.optional_time(16);
-    info.last_run = rows.id<RunId>(17);
-    info.waiting_fire_at = rows.optional_time(18);
-    info.created_at = rows.time(19);
+    info.name = rows.text(Row::schedule);
+    info.workflow = rows.text(Row::workflow);
+    info.cron = rows.text(Row::cron);
+    info.time_zone = rows.text(Row::time_zone);
+    info.params.text = rows.text(Row::params);
+    info.start = rows.optional_time(Row::starts_at);
+    info.end = rows.optional_time(Row::ends_at);
+    info.jitter = Duration(rows.integer(Row::jitter_ms));
+    info.priority = rows.number(Row::priority);
+    info.overlap = model::stored_value(model::overlaps, rows.text(Row::overlap), "overlap policy");
+    info.catch_up =
+        model::stored_value(model::catch_ups, rows.text(Row::catch_up), "catch-up policy");
+    info.catch_up_limit = rows.number(Row::catch_up_limit);
+    info.paused = rows.flag(Row::paused);
+    info.next_fire_at = rows.optional_time(Row::next_fire_at);
+    info.last_fire_at = rows.optional_time(Row::last_fire_at);
+    info.last_run = rows.id<RunId>(Row::last_run_id);
+    info.waiting_fire_at = rows.optional_time(Row::waiting_fire_at);
+    info.created_at = rows.time(Row::created_at);
     return schedule;
 }
 
@@ -161,7 +164,7 @@ void RowStore::delete_schedule(const std::string& name) {
     write([&](Session& session, Timestamp) {
         if (session.execute(sql::delete_schedule, std::string_view(name)) == 0)
             throw Error(
-                ErrorCode::schedule_not_found, fmt::format("schedule '{}' does not exist", name)
+                ErrorCode::schedule_not_found, fmt::format(model::texts::schedule_missing, name)
             );
     });
 }

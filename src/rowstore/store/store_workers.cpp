@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/enum_names.h"
+#include "model/texts.h"
 #include "model/worker_state.h"
 #include "rowstore/commit/settler.h"
 #include "rowstore/statements.h"
@@ -110,7 +111,7 @@ WorkerStatus RowStore::transition_worker(WorkerId worker, WorkerEvent event) {
             if (!rows.next()) {
                 throw Error(
                     ErrorCode::worker_not_found,
-                    fmt::format("worker {} does not exist", worker.value())
+                    fmt::format(model::texts::worker_missing, worker.value())
                 );
             }
             current = rows.text(0);
@@ -123,10 +124,7 @@ WorkerStatus RowStore::transition_worker(WorkerId worker, WorkerEvent event) {
                 throw Error(
                     ErrorCode::invalid_transition,
                     fmt::format(
-                        "worker {} is {}: {} is not possible",
-                        worker.value(),
-                        current,
-                        to_string(event)
+                        model::texts::worker_cannot, worker.value(), current, to_string(event)
                     )
                 );
             }
@@ -144,22 +142,23 @@ std::vector<WorkerInfo> RowStore::workers(std::optional<WorkerId> only) {
     return read([&](Session& session) {
         std::optional<std::int64_t> only_id;
         if (only) only_id = only->value();  // also 0, which is nobody's
+        using Row = store::row::Worker;
         std::vector<WorkerInfo> workers;
         Rows rows = session.query(sql::list_workers, only_id, current_time(session));
         while (rows.next()) {
             WorkerInfo& worker = workers.emplace_back();
-            worker.id = rows.id<WorkerId>(0);
-            worker.name = rows.text(1);
-            worker.host = rows.text(2);
-            worker.port = rows.number(3);
-            worker.pid = rows.number(4);
-            worker.status = to_status(rows.text(5));
-            worker.lost = rows.flag(6);
-            worker.lease = Duration(rows.integer(7));
-            worker.subscriptions = from_json(rows.text(8));
-            worker.handlers = from_json(rows.text(9));
-            worker.started_at = rows.time(10);
-            worker.heartbeat_at = rows.time(11);
+            worker.id = rows.id<WorkerId>(Row::worker_id);
+            worker.name = rows.text(Row::name);
+            worker.host = rows.text(Row::host);
+            worker.port = rows.number(Row::port);
+            worker.pid = rows.number(Row::pid);
+            worker.status = to_status(rows.text(Row::status));
+            worker.lost = rows.flag(Row::lost);
+            worker.lease = Duration(rows.integer(Row::lease_ms));
+            worker.subscriptions = from_json(rows.text(Row::subscriptions));
+            worker.handlers = from_json(rows.text(Row::handlers));
+            worker.started_at = rows.time(Row::started_at);
+            worker.heartbeat_at = rows.time(Row::heartbeat_at);
         }
         return workers;
     });
@@ -174,18 +173,13 @@ void RowStore::delete_worker(WorkerId worker) {
             if (!rows.next())
                 throw Error(
                     ErrorCode::worker_not_found,
-                    fmt::format("worker {} does not exist", worker.value())
+                    fmt::format(model::texts::worker_missing, worker.value())
                 );
-            status = rows.text(5);
-            if (to_status(status) != WorkerStatus::stopped && !rows.flag(6))
+            status = rows.text(store::row::Worker::status);
+            if (to_status(status) != WorkerStatus::stopped && !rows.flag(store::row::Worker::lost))
                 throw Error(
                     ErrorCode::invalid_transition,
-                    fmt::format(
-                        "worker {} is {}: only a stopped or lost worker can be deleted; stop it "
-                        "first",
-                        worker.value(),
-                        status
-                    )
+                    fmt::format(model::texts::worker_is_live, worker.value(), status)
                 );
         }
         session.post(sql::delete_worker, worker.value());

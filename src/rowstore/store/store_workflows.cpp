@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "model/enum_names.h"
+#include "model/texts.h"
 #include "rowstore/run/insert_run.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
@@ -22,7 +24,7 @@ void refuse_other_queue(Session& session, const std::string& name, const Workflo
     throw Error(
         ErrorCode::invalid_argument,
         rows.null(0)
-            ? fmt::format("queue '{}' exists and is not a workflow's: choose another name", name)
+            ? fmt::format(model::texts::not_a_workflow, name)
             : fmt::format(
                   "'{}' is a flow: create_flow changes its options; only dead_letter_workflow, "
                   "audit and "
@@ -43,12 +45,7 @@ void refuse_dead_letter_cycle(Session& session, const std::string& name, QueueId
         if (rows.text(1) == name) {
             throw Error(
                 ErrorCode::invalid_argument,
-                fmt::format(
-                    "workflow '{}': its dead letter workflow leads back to it ({}): end the chain "
-                    "of dead letter workflows somewhere",
-                    name,
-                    chain
-                )
+                fmt::format(model::texts::dead_letter_cycle, name, chain)
             );
         }
         next = rows.id<QueueId>(0);
@@ -62,7 +59,7 @@ QueueId find_dead_letter_workflow(
     if (*options.dead_letter_workflow == name) {
         throw Error(
             ErrorCode::invalid_argument,
-            fmt::format("workflow '{}' cannot be its own dead letter workflow", name)
+            fmt::format(model::texts::workflow_forwards_to_itself, name)
         );
     }
     const QueueId id = require_workflow(session, *options.dead_letter_workflow).id;
@@ -114,22 +111,26 @@ void write_workflow(
 }
 
 WorkflowInfo read_workflow(const Rows& rows) {
+    using Row = store::row::Workflow;
     WorkflowInfo workflow;
-    workflow.queue = rows.id<QueueId>(0);
-    workflow.name = rows.text(1);
-    workflow.paused = rows.flag(2);
-    workflow.max_attempts = rows.number(3);
-    workflow.backoff_base = Duration(rows.integer(4));
-    workflow.backoff_cap = Duration(rows.integer(5));
-    if (!rows.null(6)) workflow.lease = Duration(rows.integer(6));
-    if (!rows.null(7)) workflow.run_timeout = Duration(rows.integer(7));
-    workflow.max_strikes = rows.number(8);
-    workflow.dead_letter_workflow = rows.text(9);
-    workflow.audit = model::stored_value(model::audit_levels, rows.text(10), "audit level");
-    workflow.created_at = rows.time(11);
-    workflow.is_flow = rows.flag(12);
-    if (!rows.null(13)) workflow.task_timeout = Duration(rows.integer(13));
-    workflow.publish = model::stored_value(model::publish_levels, rows.text(14), "publish level");
+    workflow.queue = rows.id<QueueId>(Row::workflow_id);
+    workflow.name = rows.text(Row::workflow);
+    workflow.paused = rows.flag(Row::paused);
+    workflow.max_attempts = rows.number(Row::max_attempts);
+    workflow.backoff_base = Duration(rows.integer(Row::backoff_base_ms));
+    workflow.backoff_cap = Duration(rows.integer(Row::backoff_cap_ms));
+    if (!rows.null(Row::lease_ms)) workflow.lease = Duration(rows.integer(Row::lease_ms));
+    if (!rows.null(Row::run_timeout_ms))
+        workflow.run_timeout = Duration(rows.integer(Row::run_timeout_ms));
+    workflow.max_strikes = rows.number(Row::max_strikes);
+    workflow.dead_letter_workflow = rows.text(Row::dead_letter_workflow);
+    workflow.audit = model::stored_value(model::audit_levels, rows.text(Row::audit), "audit level");
+    workflow.created_at = rows.time(Row::created_at);
+    workflow.is_flow = rows.flag(Row::is_flow);
+    if (!rows.null(Row::task_timeout_ms))
+        workflow.task_timeout = Duration(rows.integer(Row::task_timeout_ms));
+    workflow.publish =
+        model::stored_value(model::publish_levels, rows.text(Row::publish), "publish level");
     return workflow;
 }
 
@@ -140,13 +141,9 @@ void refuse_live_runs(Session& session, const std::string& name, QueueId workflo
     if (!rows.next() || rows.integer(0) == 0) return;
     throw Error(
         ErrorCode::workflow_has_runs,
-        fmt::format(
-            "{} '{}' has {} live runs: cancel them, {}",
-            to_string(kind),
-            name,
-            rows.integer(0),
-            kind == QueueKind::flow ? "let them end, or force it" : "or let them end"
-        )
+        kind == QueueKind::flow
+            ? fmt::format(model::texts::flow_has_runs, name, rows.integer(0))
+            : fmt::format(model::texts::workflow_has_runs, name, rows.integer(0))
     );
 }
 
@@ -195,6 +192,17 @@ std::vector<WorkflowInfo> RowStore::workflows(const std::optional<std::string>& 
     return read([&](Session& session) {
         std::vector<WorkflowInfo> workflows;
         Rows rows = session.query(sql::list_workflows, only);
+        while (rows.next()) workflows.push_back(read_workflow(rows));
+        return workflows;
+    });
+}
+
+std::vector<WorkflowInfo> RowStore::workflows_named(std::span<const std::string> names) {
+    const std::string list = nlohmann::json(std::vector<std::string>(names.begin(), names.end()))
+                                 .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return read([&](Session& session) {
+        std::vector<WorkflowInfo> workflows;
+        Rows rows = session.query(sql::named_workflows, std::string_view(list));
         while (rows.next()) workflows.push_back(read_workflow(rows));
         return workflows;
     });

@@ -2,39 +2,27 @@
 
 namespace pawl::runtime {
 
-using seam::StepRecord;
+using seam::StepWrite;
 using seam::Write;
 using seam::WriteKind;
 using seam::WriteOutcome;
 using seam::WriteStatus;
 using std::chrono::microseconds;
 
-namespace {
-
-// A run's time began with its first start, by the database's clock; from the claim on ours counts.
-microseconds time_taken(const Executing& executing) {
-    const auto now = Executing::Clock::now();
-    if (!executing.run)
-        return std::chrono::duration_cast<microseconds>(now - executing.started_at_steady);
-    return executing.claimed_at - executing.run->started_at +
-           std::chrono::duration_cast<microseconds>(now - executing.claimed_at_steady);
-}
-
-}  // namespace
-
-MeteredReport::MeteredReport(const Executing& executing) : meters_(executing.meters) {
+MeteredReport::MeteredReport(const Call& call) : meters_(call.meters()) {
     if (meters_ == nullptr) return;
-    took_ = time_taken(executing);
-    last_attempt_ = executing.task && executing.task->attempts >= executing.task->max_attempts;
+    took_ = call.time_taken();
+    const seam::ClaimedTask* const task = call.claimed_task();
+    last_attempt_ = task != nullptr && task->attempts >= task->max_attempts;
 }
 
-void MeteredReport::settled(std::span<const Write> writes, std::span<const WriteOutcome> outcomes)
+void MeteredReport::committed(std::span<const Write> writes, std::span<const WriteOutcome> outcomes)
     const {
     if (meters_ == nullptr) return;
-    for (std::size_t i = 0; i < writes.size(); ++i) settled(writes[i], outcomes[i]);
+    for (std::size_t i = 0; i < writes.size(); ++i) committed(writes[i], outcomes[i]);
 }
 
-void MeteredReport::settled(const Write& write, const WriteOutcome& outcome) const {
+void MeteredReport::committed(const Write& write, const WriteOutcome& outcome) const {
     switch (outcome.status) {
         case WriteStatus::done:
             return done(write);
@@ -49,7 +37,7 @@ void MeteredReport::settled(const Write& write, const WriteOutcome& outcome) con
 }
 
 void MeteredReport::done(const Write& write) const {
-    switch (write.kind) {
+    switch (write.kind()) {
         case WriteKind::archive:
         case WriteKind::remove:
         case WriteKind::complete_task:
@@ -57,7 +45,10 @@ void MeteredReport::done(const Write& write) const {
         case WriteKind::bury:
             return ended(Ending::error);
         case WriteKind::finish:
-            return ended(write.status == RunStatus::success ? Ending::success : Ending::error);
+            return ended(
+                write.as<seam::Finish>().status == RunStatus::success ? Ending::success
+                                                                      : Ending::error
+            );
         case WriteKind::release:
             return ended(Ending::released);
         case WriteKind::delegate_task:
@@ -65,14 +56,14 @@ void MeteredReport::done(const Write& write) const {
         case WriteKind::fail:
             return meters_->retries.add();
         case WriteKind::fail_task:
-            return failed_task(write);
+            return failed_task(write.as<seam::FailTask>());
         case WriteKind::suspend:
             // A pause or a sleep is no failure.
-            if (write.status == RunStatus::running)
-                (write.step ? meters_->step_retries : meters_->retries).add();
+            if (write.as<seam::Suspend>().status == RunStatus::running)
+                (seam::step_of(write) != nullptr ? meters_->step_retries : meters_->retries).add();
             return;
         case WriteKind::checkpoint:
-            return checkpointed(*write.step);
+            return checkpointed(*write.as<seam::Checkpoint>().step);
         case WriteKind::hand_back:
         case WriteKind::extend:
             return;
@@ -85,29 +76,29 @@ void MeteredReport::ended(Ending ending) const {
     if (meters_->kind != HandlerMeters::Kind::messages) meters_->duration.observe(took_);
 }
 
-void MeteredReport::failed_task(const Write& write) const {
-    if (write.permanent || last_attempt_) return ended(Ending::error);
+void MeteredReport::failed_task(const seam::FailTask& failure) const {
+    if (failure.permanent || last_attempt_) return ended(Ending::error);
     meters_->retries.add();
     meters_->duration.observe(took_);
 }
 
 // Of the watchdog: a step whose body did not return.
-void MeteredReport::checkpointed(const StepRecord& step) const {
+void MeteredReport::checkpointed(const StepWrite& step) const {
     if (step.status != StepStatus::error) return;
     meters_->steps_failed.add();
     meters_->step_duration.observe(step.elapsed);
 }
 
 CallMeter::~CallMeter() {
-    if (executing_.meters != nullptr) executing_.meters->duration.observe(time_taken(executing_));
+    if (call_.meters() != nullptr) call_.meters()->duration.observe(call_.time_taken());
 }
 
-void meter_lost(const Executing& executing) {
-    if (executing.meters == nullptr || executing.reported) return;
-    if (executing.cancelled) {
-        executing.meters->endings[static_cast<std::size_t>(Ending::cancelled)].add();
-    } else if (!executing.abandoned) {
-        executing.meters->lease_losses.add();
+void meter_lost(const Call& call) {
+    if (call.meters() == nullptr || call.reported) return;
+    if (call.cancelled) {
+        call.meters()->endings[static_cast<std::size_t>(Ending::cancelled)].add();
+    } else if (!call.abandoned) {
+        call.meters()->lease_losses.add();
     }
 }
 

@@ -8,33 +8,30 @@
 #include "model/backoff.h"
 #include "model/check.h"
 #include "model/check_run.h"
+#include "model/rules.h"
 #include "runtime/metrics/metered_report.h"
 #include "runtime/run/run_ends.h"
 #include "runtime/work_log.h"
 
 namespace pawl::runtime {
 
+using model::EventKind;
 using model::Thrown;
-using seam::RecordedStep;
-using seam::StepRecord;
+using seam::AuditEvent;
+using seam::Checkpoint;
+using seam::ReplayStep;
+using seam::StepWrite;
+using seam::Suspend;
 using seam::Write;
-using seam::WriteKind;
 using seam::WriteOutcome;
 using seam::WriteStatus;
 
 namespace {
 
-constexpr Duration mark_running_after = 1s;
-// How long a body may go on after its time was over, before that is reported without it.
-constexpr Duration timeout_grace = 2s;
 // No step is started when the lease ends within this time: its result might come too late.
 constexpr Duration lease_margin = 50ms;
 
 constexpr std::string_view step_output = "the step's output";
-
-std::chrono::microseconds since(RunContext::Clock::time_point start) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(RunContext::Clock::now() - start);
-}
 
 [[noreturn]] void misuse(const std::string& what) {
     throw Error(ErrorCode::context_misuse, what);
@@ -45,30 +42,36 @@ std::chrono::microseconds since(RunContext::Clock::time_point start) {
     throw StepError(id, model::readable(stored), Json{error});
 }
 
-Thrown timed_out(Duration timeout, std::string_view and_more) {
-    const std::string message =
-        fmt::format("it took longer than {} ms{}", timeout.count(), and_more);
-    return {Thrown::Kind::transient, "timeout", message, {}, {}};
-}
-
-model::RunError step_error(const StepRecord& record, const Thrown& why) {
+model::RunError step_error(const StepWrite& record, const Thrown& why) {
     return {why.type, why.message, record.id, record.attempt};
 }
 
 }  // namespace
 
-RunContext::RunContext(Executing& executing, Committer& committer, seam::Engine& backend)
-    : executing_(executing),
+RunContext::RunContext(RunCall& call, Committer& committer, seam::Engine& backend)
+    : call_(call),
       committer_(committer),
       backend_(backend),
       owner_(std::this_thread::get_id()),
       fiber_(base::Fiber::current()),
       uncaught_(std::uncaught_exceptions()),
-      log_(std::move(executing.run->steps)) {
-    if (const auto& timeout = executing.workflow->run_timeout) {
-        const auto left = executing.run->started_at + *timeout - executing.claimed_at;
-        deadline_ = executing.claimed_at_steady + left;
+      log_(std::move(call.run.steps)) {
+    if (const auto& timeout = call.workflow->run_timeout) {
+        const auto left = call.run.started_at + *timeout - call.claimed_at();
+        deadline_ = call.claimed_at_steady() + left;
     }
+}
+
+std::chrono::microseconds step_time(RunContext::Clock::time_point started_at) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+        RunContext::Clock::now() - started_at
+    );
+}
+
+Thrown step_timeout(Duration timeout, std::string_view and_more) {
+    const std::string message =
+        fmt::format("it took longer than {} ms{}", timeout.count(), and_more);
+    return {Thrown::Kind::transient, "timeout", message, {}, {}};
 }
 
 // --- the way in and the ways out ---
@@ -93,10 +96,9 @@ void RunContext::enter() {
             "workflow's function"
         );
     if (end() != End::none) throw Unwinding{};
-    if (cancelled() || executing_.lease_ends_at.load() - lease_margin <= Clock::now())
-        unwind(End::lost);
+    if (cancelled() || call_.lease_ends_at.load() - lease_margin <= Clock::now()) unwind(End::lost);
     if (deadline_ && *deadline_ <= Clock::now()) unwind(End::timed_out);
-    if (executing_.stop.stop_requested()) unwind(End::lost);
+    if (call_.stop.stop_requested()) unwind(End::lost);
 }
 
 RunContext::End RunContext::end() const {
@@ -112,15 +114,21 @@ void RunContext::unwind(End end) {
     throw Unwinding{};
 }
 
-void RunContext::suspend(Write write) {
+void RunContext::suspend(Suspend suspend, base::HeapOptional<AuditEvent> event) {
     {
         const std::lock_guard lock(mutex_);
         if (end_ == End::none) {
             end_ = End::suspended;
-            suspension_ = std::move(write);
+            suspension_ = Write{call_.lease(), std::move(suspend), std::move(event)};
         }
     }
     throw Unwinding{};
+}
+
+void RunContext::suspend_at_step(Suspend waits, StepWrite step) {
+    auto event = audited(call_, EventKind::suspended, [&] { return step_event_data(step); });
+    waits.step = std::move(step);
+    suspend(std::move(waits), std::move(event));
 }
 
 Write RunContext::suspension() {
@@ -129,29 +137,28 @@ Write RunContext::suspension() {
 }
 
 int RunContext::max_attempts() const {
-    return executing_.run->max_attempts.value_or(executing_.workflow->max_attempts);
+    return call_.run.max_attempts.value_or(call_.workflow->max_attempts);
 }
 
 int RunContext::failed_attempts() const {
-    return progressed_ ? 1 : executing_.messages.front().attempts + 1;
+    return progressed_ ? 1 : call_.message.attempts + 1;
 }
 
 Duration RunContext::backoff(int failures, const StepOptions& options) const {
     return model::backoff(
         failures,
-        options.backoff_base.value_or(executing_.workflow->backoff_base),
-        options.backoff_cap.value_or(executing_.workflow->backoff_cap),
+        options.backoff_base.value_or(call_.workflow->backoff_base),
+        options.backoff_cap.value_or(call_.workflow->backoff_cap),
         base::random_fraction()
     );
 }
 
-Write RunContext::suspend_write(RunStatus status, Duration delay) const {
-    Write write = seam::settle_write(
-        WriteKind::suspend, executing_.messages.front().lease(), std::max(delay, Duration::zero())
-    );
-    write.status = status;
-    write.attempts = progressed_ ? 0 : executing_.messages.front().attempts;
-    return write;
+Suspend RunContext::suspension_for(RunStatus status, Duration delay) const {
+    Suspend suspend;
+    suspend.status = status;
+    suspend.attempts = progressed_ ? 0 : call_.message.attempts;
+    suspend.delay = std::max(delay, Duration::zero());
+    return suspend;
 }
 
 // --- steps ---
@@ -172,19 +179,19 @@ std::pair<std::string, std::optional<Json>> RunContext::acquire(const std::strin
     return {std::move(id), std::move(result)};
 }
 
-StepRecord RunContext::take_acquired(const std::string& id) {
+StepWrite RunContext::take_acquired(const std::string& id) {
     enter();
     auto taken = acquired_.extract(id);
     if (taken.empty()) misuse(fmt::format("step '{}' has its result already", id));
-    taken.mapped().record.elapsed = since(taken.mapped().started_at);
+    taken.mapped().record.elapsed = step_time(taken.mapped().started_at);
     return std::move(taken.mapped().record);
 }
 
 void RunContext::succeed(const std::string& id, const Json& output) {
     model::check_output(step_output, output.text, backend_.options().max_payload_bytes);
-    StepRecord record = take_acquired(id);
+    StepWrite record = take_acquired(id);
     record.output = output.text;
-    commit_body(std::move(record));
+    (void)record_executed(std::move(record));
 }
 
 void RunContext::fail(const std::string& id, const std::string& message) {
@@ -192,17 +199,17 @@ void RunContext::fail(const std::string& id, const std::string& message) {
 }
 
 std::optional<Json> RunContext::replayed(const std::string& id) const {
-    const RecordedStep* step = log_.find(id);
+    const ReplayStep* step = log_.find(id);
     if (step == nullptr || !has_result(step->status)) return std::nullopt;
     if (step->status == StepStatus::error) throw_step_error(id, step->error);
     return Json{step->output.empty() ? std::string("null") : step->output};
 }
 
-StepRecord RunContext::new_record(const std::string& id) {
-    StepRecord record;
+StepWrite RunContext::new_record(const std::string& id) {
+    StepWrite record;
     record.id = id;
     record.position = log_.position(id);
-    const RecordedStep* before = log_.find(id);
+    const ReplayStep* before = log_.find(id);
     record.attempt = before == nullptr ? 1 : failures(*before) + 1;
     return record;
 }
@@ -224,7 +231,7 @@ RunContext::Current RunContext::finish_body() {
     if (end_ != End::none || !current_) throw Unwinding{};
     Current current = std::move(*current_);
     current_.reset();
-    current.record->elapsed = since(current.started_at);
+    current.record->elapsed = step_time(current.started_at);
     return current;
 }
 
@@ -232,7 +239,7 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
     begin(new_record(id), options);
     std::optional<std::stop_callback<std::function<void()>>> forward;
     if (options.timeout) {
-        forward.emplace(executing_.stop.get_token(), [source = *current_->stop]() mutable {
+        forward.emplace(call_.stop.get_token(), [source = *current_->stop]() mutable {
             source.request_stop();
         });
     }
@@ -254,37 +261,34 @@ Json RunContext::execute(const std::string& id, const StepOptions& options, Cont
     const bool late =
         options.timeout && (current.timed_out || current.record->elapsed >= *options.timeout);
     if (!thrown && !late) {
-        current.record->output = output.text;
-        commit_body(std::move(current.record));
-        return output;
+        current.record->output = std::move(output.text);
+        Write written = record_executed(std::move(current.record));
+        return Json{std::move(*written.as<Checkpoint>().step->output)};
     }
     if (deadline_ && *deadline_ <= Clock::now()) unwind(End::timed_out);
-    const Thrown why = late ? timed_out(*options.timeout, "") : model::describe(thrown);
+    const Thrown why = late ? step_timeout(*options.timeout, "") : model::describe(thrown);
     fail_step(std::move(current.record), options, why);
 }
 
 Write RunContext::checkpoint(Record record) const {
-    Write write = seam::settle_write(WriteKind::checkpoint, executing_.messages.front().lease());
-    if (record->status == StepStatus::error && audits()) {
-        write.event = "step_failed";
-        write.event_data = record->error.value_or("{}");
-    } else if (record->status == StepStatus::success && audits_all()) {
-        write.event = "step_succeeded";
-        write.event_data = step_event_data(*record);
-    }
-    write.step = std::move(record);
-    return write;
+    base::HeapOptional<AuditEvent> event;
+    if (record->status == StepStatus::error)
+        event =
+            audited(call_, EventKind::step_failed, [&] { return record->error.value_or("{}"); });
+    if (record->status == StepStatus::success)
+        event = audited(call_, EventKind::step_succeeded, [&] { return step_event_data(*record); });
+    return {call_.lease(), Checkpoint{std::move(record)}, std::move(event)};
 }
 
-void RunContext::commit_checkpoint(Write&& write) {
-    const WriteOutcome outcome = committer_.commit_one(std::move(write), Committer::Wait::park);
+void RunContext::record(const Write& checkpoint) {
+    const WriteOutcome outcome = committer_.commit_one(checkpoint, Committer::Wait::park);
     switch (outcome.status) {
         case WriteStatus::done:
         case WriteStatus::busy:  // never the last word
             progressed_ = true;
             return;
         case WriteStatus::cancelled:
-            executing_.cancelled = true;
+            call_.cancelled = true;
             unwind(End::lost);
         case WriteStatus::lease_lost:
             unwind(End::lost);
@@ -294,15 +298,16 @@ void RunContext::commit_checkpoint(Write&& write) {
     throw Error(ErrorCode::database_error, "the step could not be recorded: " + outcome.error);
 }
 
-// Of a step that had a body: it is counted when it is recorded.
-void RunContext::commit_body(Record record) {
-    const StepStatus status = record->status;
-    const auto elapsed = record->elapsed;
-    commit_step(std::move(record));
-    HandlerMeters* const meters = executing_.meters;
-    if (meters == nullptr) return;
-    (status == StepStatus::success ? meters->steps_succeeded : meters->steps_failed).add();
-    meters->step_duration.observe(elapsed);
+Write RunContext::record_executed(Record step) {
+    Write write = checkpoint(std::move(step));
+    record(write);
+    HandlerMeters* const meters = call_.meters();
+    if (meters == nullptr) return write;
+    const StepWrite& recorded = *write.as<Checkpoint>().step;
+    const bool succeeded = recorded.status == StepStatus::success;
+    (succeeded ? meters->steps_succeeded : meters->steps_failed).add();
+    meters->step_duration.observe(recorded.elapsed);
+    return write;
 }
 
 void RunContext::fail_step(Record record, const StepOptions& options, const Thrown& why) {
@@ -311,34 +316,30 @@ void RunContext::fail_step(Record record, const StepOptions& options, const Thro
         pause_at(std::move(*record), why.message, why.condition, why.delay);
     }
     Write write = step_failure(std::move(record), options, why);
-    if (write.kind == WriteKind::suspend) suspend(std::move(write));
-    const std::string id = write.step->id;
-    const std::string error = *write.step->error;
-    commit_body(std::move(write.step));
-    throw_step_error(id, error);
+    if (write.is<Suspend>()) suspend(std::move(write.as<Suspend>()), std::move(write.event));
+    const Write written = record_executed(std::move(write.as<Checkpoint>().step));
+    const StepWrite& failed = *written.as<Checkpoint>().step;
+    throw_step_error(failed.id, *failed.error);
 }
 
 // Either another attempt later, or the step's end.
 Write RunContext::step_failure(Record record, const StepOptions& options, const Thrown& why) const {
     const int attempts = options.max_attempts.value_or(max_attempts());
     record->error = model::to_json(step_error(*record, why)).text;
-    const std::string what = fmt::format("step '{}' of {}", record->id, subject_of(executing_));
+    const std::string what = fmt::format("step '{}' of {}", record->id, call_.subject());
     if (why.kind == Thrown::Kind::permanent || record->attempt >= attempts) {
-        executing_.log->failed(what, {record->attempt, attempts, {}}, why.message);
+        call_.log().failed(what, {record->attempt, attempts, {}}, why.message);
         record->status = StepStatus::error;
         return checkpoint(std::move(record));
     }
     const Duration delay = why.delay.value_or(backoff(record->attempt - 1, options));
-    executing_.log->failed(what, {record->attempt, attempts, delay}, why.message);
-    Write write = suspend_write(RunStatus::running, delay);
-    write.reason = model::storable_text(model::readable(step_error(*record, why)));
-    if (audits()) {
-        write.event = "step_retry";
-        write.event_data = *record->error;
-    }
+    call_.log().failed(what, {record->attempt, attempts, delay}, why.message);
+    Suspend retry = suspension_for(RunStatus::running, delay);
+    retry.last_error = model::storable_text(model::readable(step_error(*record, why)));
+    auto event = audited(call_, EventKind::step_retry, [&] { return *record->error; });
     record->status = StepStatus::pending;
-    write.step = std::move(record);
-    return write;
+    retry.step = std::move(record);
+    return {call_.lease(), std::move(retry), std::move(event)};
 }
 
 // --- looking around ---
@@ -346,116 +347,23 @@ Write RunContext::step_failure(Record record, const StepOptions& options, const 
 void RunContext::heartbeat() {
     check_caller();
     if (end() != End::none) throw Unwinding{};
-    const Message& message = executing_.messages.front();
     const auto asked_at = Clock::now();
-    const Write extension = seam::settle_write(
-        WriteKind::extend,
-        message.lease(),
-        std::chrono::duration_cast<Duration>(message.visible_at - executing_.claimed_at)
-    );
-    const WriteOutcome outcome = committer_.commit_one(Write(extension), Committer::Wait::block);
-    executing_.leases->extended(std::span(&extension, 1), std::span(&outcome, 1), asked_at);
+    const Write extension{call_.lease(), seam::Extend{call_.claimed_lease()}};
+    const WriteOutcome outcome = committer_.commit_one(extension, Committer::Wait::block);
+    call_.leases().extended(std::span(&extension, 1), std::span(&outcome, 1), asked_at);
     if (cancelled()) unwind(End::lost);
 }
 
 std::stop_token RunContext::stop_token() const {
     const std::lock_guard lock(mutex_);
     if (current_ && current_->stop) return current_->stop->get_token();
-    return executing_.stop.get_token();
+    return call_.stop.get_token();
 }
 
 int RunContext::attempt() const {
     const std::lock_guard lock(mutex_);
     if (current_) return current_->record->attempt;
-    return executing_.messages.front().attempts + 1;
-}
-
-// --- the watchdog's part ---
-
-void RunContext::report(Reported what, Write write, Committer::Settled settled) {
-    std::vector<Write> writes;
-    writes.push_back(std::move(write));
-    if (what == Reported::mark) return committer_.submit(std::move(writes), std::move(settled));
-    executing_.reported = true;
-    committer_.submit(
-        std::move(writes),
-        [log = executing_.log,
-         what = subject_of(executing_),
-         metered = MeteredReport(executing_),
-         then = std::move(settled)](auto written, auto outcomes) {
-            metered.settled(written, outcomes);
-            for (std::size_t i = 0; i < written.size(); ++i) {
-                if (has_failed_run(written[i], outcomes[i])) log->run_failed(what, written[i]);
-            }
-            if (then) then(written, outcomes);
-        }
-    );
-}
-
-std::optional<std::stop_source> RunContext::attend(Clock::time_point now) {
-    const std::lock_guard lock(mutex_);
-    if (end_ != End::none) return std::nullopt;
-    if (!deadline_ || now < *deadline_) return current_ ? attend_step(now) : std::nullopt;
-    // In a step's body or between steps: what the function still does is fenced off by this report.
-    if (*deadline_ + timeout_grace <= now) {
-        report(Reported::end, timeout_write(executing_));
-        end_ = End::lost;
-    }
-    return executing_.stop;
-}
-
-std::string RunContext::describe() const {
-    const std::lock_guard lock(mutex_);
-    const auto now = Clock::now();
-    if (!current_)
-        return fmt::format(
-            "{}, outside of its steps, running for {}",
-            subject_of(executing_),
-            in_seconds(now - executing_.running_since)
-        );
-    return fmt::format(
-        "step '{}' of {}, running for {}",
-        current_->record->id,
-        subject_of(executing_),
-        in_seconds(now - current_->started_at)
-    );
-}
-
-std::optional<std::stop_source> RunContext::attend_step(Clock::time_point now) {
-    Current& current = *current_;
-    if (!current.marked && now - current.started_at >= mark_running_after) {
-        current.marked = true;
-        Record record = current.record;
-        record->status = StepStatus::running;
-        record->elapsed = since(current.started_at);
-        report(Reported::mark, checkpoint(std::move(record)));
-    }
-    if (!current.stop) return std::nullopt;
-    const auto over_at = current.started_at + *current.options->timeout;
-    if (now < over_at) return std::nullopt;
-    current.timed_out = true;
-    if (now < over_at + timeout_grace) return current.stop;
-    // The body does not return. What it still does is fenced off by this report.
-    current.record->elapsed = since(current.started_at);
-    Write write = step_failure(
-        current.record,
-        *current.options,
-        timed_out(*current.options->timeout, " and did not return")
-    );
-    end_ = End::lost;
-    if (write.kind == WriteKind::suspend) {
-        report(Reported::end, std::move(write));
-    } else {
-        // Its last attempt: the failure is recorded, and then another execution finds it.
-        report(
-            Reported::end,
-            std::move(write),
-            [&committer = committer_, next = suspend_write(RunStatus::running, {})](auto, auto) {
-                committer.submit({next}, {});
-            }
-        );
-    }
-    return current.stop;
+    return call_.message.attempts + 1;
 }
 
 }  // namespace pawl::runtime

@@ -14,8 +14,8 @@
 
 #include "model/run_error.h"
 #include "runtime/committer.h"
-#include "runtime/executing.h"
 #include "runtime/lease_table.h"
+#include "runtime/run/run_call.h"
 #include "runtime/run/step_log.h"
 #include "runtime/services/watchdog.h"
 
@@ -34,7 +34,7 @@ public:
         timed_out,  // the run's time is over
     };
 
-    RunContext(Executing& executing, Committer& committer, seam::Engine& backend);
+    RunContext(RunCall& call, Committer& committer, seam::Engine& backend);
 
     // --- for pawl::Context ---
     Json step(const std::string& name, const StepOptions& options, Context::Body body);
@@ -64,11 +64,11 @@ public:
     void sleep(Duration time);
     void sleep_until(Timestamp time);
     void heartbeat();
-    [[nodiscard]] bool cancelled() const { return executing_.cancelled || executing_.lost; }
+    [[nodiscard]] bool cancelled() const { return call_.is_over(); }
     [[nodiscard]] std::stop_token stop_token() const;
     [[nodiscard]] int attempt() const;
     [[nodiscard]] bool replaying() const { return log_.replaying(); }
-    [[nodiscard]] const Executing& executing() const { return executing_; }
+    [[nodiscard]] const RunCall& run_call() const { return call_; }
     [[nodiscard]] seam::Engine& backend() const { return backend_; }
 
     // --- for the runner ---
@@ -78,18 +78,16 @@ public:
     [[nodiscard]] int failed_attempts() const;
     [[nodiscard]] int max_attempts() const;
     [[nodiscard]] Duration backoff(int failures, const StepOptions& options = {}) const;
-    // The run waits; where there is no event to record the kind is empty.
-    [[nodiscard]] seam::Write suspend_write(RunStatus status, Duration delay) const;
-    [[nodiscard]] bool audits() const { return executing_.workflow->audit != AuditLevel::off; }
-    [[nodiscard]] bool audits_all() const { return executing_.workflow->audit == AuditLevel::all; }
+    // The run waits; its failures without progress are counted on.
+    [[nodiscard]] seam::Suspend suspension_for(RunStatus status, Duration delay) const;
     [[nodiscard]] std::optional<Clock::time_point> deadline() const { return deadline_; }
 
     // --- for the watchdog: marks a long step as RUNNING, enforces the times ---
-    std::optional<std::stop_source> attend(Clock::time_point now) override;
+    std::optional<std::stop_source> check_deadlines(Clock::time_point now) override;
     [[nodiscard]] std::string describe() const override;
 
 private:
-    using Record = base::HeapOptional<seam::StepRecord>;
+    using Record = base::HeapOptional<seam::StepWrite>;
     struct Current {
         Record record;
         const StepOptions* options = nullptr;
@@ -100,23 +98,27 @@ private:
     };
 
     struct Acquired {
-        seam::StepRecord record;
+        seam::StepWrite record;
         Clock::time_point started_at;
     };
 
     void enter();
     void check_caller() const;
     [[noreturn]] void unwind(End end);
-    [[noreturn]] void suspend(seam::Write write);
+    [[noreturn]] void suspend(seam::Suspend suspend, base::HeapOptional<seam::AuditEvent> event);
+    // The same with the event of the highest audit level, for a run that waits at a step.
+    [[noreturn]] void suspend_at_step(seam::Suspend suspend, seam::StepWrite step);
     [[nodiscard]] std::optional<Json> replayed(const std::string& id) const;
-    [[nodiscard]] seam::StepRecord new_record(const std::string& id);
+    [[nodiscard]] seam::StepWrite new_record(const std::string& id);
     Json execute(const std::string& id, const StepOptions& options, Context::Body body);
     void begin(Record record, const StepOptions& options);
     [[nodiscard]] Current finish_body();
-    void commit_body(Record record);
-    void commit_step(Record record) { commit_checkpoint(checkpoint(std::move(record))); }
-    void commit_checkpoint(seam::Write&& write);
-    [[nodiscard]] seam::StepRecord take_acquired(const std::string& id);
+    // Records a step whose body was executed, and returns what was written. It is counted when it
+    // is recorded.
+    seam::Write record_executed(Record step);
+    // Waits for the commit.
+    void record(const seam::Write& checkpoint);
+    [[nodiscard]] seam::StepWrite take_acquired(const std::string& id);
     [[noreturn]] void fail_step(
         Record record, const StepOptions& options, const model::Thrown& why
     );
@@ -125,19 +127,19 @@ private:
     ) const;
     [[nodiscard]] seam::Write checkpoint(Record record) const;
     [[noreturn]] void pause_at(
-        seam::StepRecord record,
+        seam::StepWrite step,
         const std::string& message,
         const std::string& condition,
         std::optional<Duration> check_after
     );
-    [[noreturn]] void wait_for_call(seam::StepRecord record, const NewRun& run);
+    [[noreturn]] void wait_for_call(seam::StepWrite step, const NewRun& run);
     void sleep_as(Duration delay, std::optional<Timestamp> until);
-    [[nodiscard]] std::optional<std::stop_source> attend_step(Clock::time_point now);
+    [[nodiscard]] std::optional<std::stop_source> check_step_deadline(Clock::time_point now);
     enum class Reported { mark, end };
     // Not waited for.
-    void report(Reported what, seam::Write write, Committer::Settled settled = {});
+    void report(Reported what, seam::Write write, Committer::Callback then = {});
 
-    Executing& executing_;
+    RunCall& call_;
     Committer& committer_;
     seam::Engine& backend_;
     const std::thread::id owner_;
@@ -155,5 +157,9 @@ private:
     std::optional<Current> current_;
     std::optional<seam::Write> suspension_;
 };
+
+// Shared by its parts: how long a step has taken, and the failure that a timeout is.
+[[nodiscard]] std::chrono::microseconds step_time(RunContext::Clock::time_point started_at);
+[[nodiscard]] model::Thrown step_timeout(Duration timeout, std::string_view and_more);
 
 }  // namespace pawl::runtime

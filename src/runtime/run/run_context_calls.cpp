@@ -3,19 +3,20 @@
 
 #include "engine/reconnect.h"
 #include "model/check_run.h"
+#include "model/rules.h"
+#include "model/texts.h"
 #include "runtime/run/run_context.h"
 #include "runtime/run/run_ends.h"
 
 namespace pawl::runtime {
 
 using model::Thrown;
-using seam::StepRecord;
-using seam::Write;
+using seam::StepWrite;
+using seam::Suspend;
 
 namespace {
 
 // The end of the other run makes this one visible; nothing else has to.
-constexpr Duration until_called = std::chrono::hours(24) * 36'525;
 
 }  // namespace
 
@@ -31,11 +32,10 @@ Json RunContext::call(const std::string& name, const NewRun& run) {
     model::check_new_run(run, backend_.options().max_payload_bytes);
     const std::string id = log_.next_id(name);
     if (auto result = replayed(id)) return std::move(*result);
-    StepRecord record = new_record(id);
+    StepWrite record = new_record(id);
     // The store would refuse to make the run, again and again.
     if (engine::retrying(backend_, [&] { return backend_.workflows(run.workflow); }).empty()) {
-        const std::string what =
-            fmt::format("workflow '{}' does not exist: create it first", run.workflow);
+        const std::string what = fmt::format(model::texts::workflow_missing, run.workflow);
         fail_step(
             std::move(record), {}, {Thrown::Kind::permanent, "workflow_not_found", what, {}, {}}
         );
@@ -45,20 +45,14 @@ Json RunContext::call(const std::string& name, const NewRun& run) {
 
 // The run is created once: a replay that finds the step still waiting gets here again, and the
 // store keeps the run that the step already waits for.
-void RunContext::wait_for_call(StepRecord record, const NewRun& run) {
-    NewRun called = run;
-    called.options.parent = RunId(executing_.messages.front().id.value());
-    Write write = suspend_write(RunStatus::paused, until_called);
-    write.call = std::make_shared<const NewRun>(std::move(called));
-    --record.attempt;
-    record.status = StepStatus::paused;
-    record.pause_message = fmt::format("waits for a run of workflow '{}'", run.workflow);
-    if (audits_all()) {
-        write.event = "suspended";
-        write.event_data = step_event_data(record);
-    }
-    write.step = std::move(record);
-    suspend(std::move(write));
+void RunContext::wait_for_call(StepWrite step, const NewRun& run) {
+    Suspend waits = suspension_for(RunStatus::paused, model::rules::until_called);
+    waits.call = run;
+    waits.call->options.parent = call_.id();
+    --step.attempt;
+    step.status = StepStatus::paused;
+    step.pause_message = fmt::format(model::texts::waits_for_workflow, run.workflow);
+    suspend_at_step(std::move(waits), std::move(step));
 }
 
 }  // namespace pawl::runtime

@@ -6,14 +6,14 @@
 
 namespace pawl::runtime {
 
-using seam::StepRecord;
+using seam::StepWrite;
 using seam::Write;
 
 void RunContext::publish(
     const std::string& type, const Json& payload, const std::string& aggregate
 ) {
     enter();
-    const RunId run(executing_.messages.front().id.value());
+    const RunId run = call_.id();
     seam::OutboxRecord event = seam::new_outbox_record(
         {type, payload, aggregate.empty() ? fmt::format("run:{}", run.value()) : aggregate, {}, {}},
         backend_.options().max_payload_bytes,
@@ -21,11 +21,11 @@ void RunContext::publish(
     );
     const std::string id = log_.next_id("publish:" + type);
     if (replayed(id)) return;
-    StepRecord record = new_record(id);
-    record.output = fmt::format("\"{}\"", event.event_id);
-    Write write = checkpoint(std::move(record));
-    write.publish = std::make_shared<const seam::OutboxRecord>(std::move(event));
-    commit_checkpoint(std::move(write));
+    StepWrite step = new_record(id);
+    step.output = fmt::format("\"{}\"", event.event_id);
+    Write write = checkpoint(std::move(step));
+    write.as<seam::Checkpoint>().publish = std::move(event);
+    record(write);
 }
 
 }  // namespace pawl::runtime

@@ -9,9 +9,10 @@
 
 namespace pawl::runtime {
 
-using seam::RecordedStep;
-using seam::StepRecord;
-using seam::Write;
+using model::EventKind;
+using seam::ReplayStep;
+using seam::StepWrite;
+using seam::Suspend;
 
 Json RunContext::pause(
     const std::string& name, const std::string& message, std::optional<Duration> check_after
@@ -20,35 +21,31 @@ Json RunContext::pause(
     if (check_after) model::check_positive("pause: check_after", *check_after);
     const std::string id = log_.next_id(name);
     if (auto result = replayed(id)) return std::move(*result);
-    StepRecord record = new_record(id);
+    StepWrite record = new_record(id);
     --record.attempt;
     pause_at(std::move(record), message, {}, check_after);
 }
 
 void RunContext::pause_at(
-    StepRecord record,
+    StepWrite step,
     const std::string& message,
     const std::string& condition,
     std::optional<Duration> check_after
 ) {
-    Write write = suspend_write(
+    Suspend waits = suspension_for(
         RunStatus::paused, check_after.value_or(backend_.options().pause_check_interval)
     );
-    record.status = StepStatus::paused;
-    record.pause_message = model::storable_text(message);
-    record.pause_condition = model::storable_text(condition);
-    const RecordedStep* before = log_.find(record.id);
+    step.status = StepStatus::paused;
+    step.pause_message = model::storable_text(message);
+    step.pause_condition = model::storable_text(condition);
+    const ReplayStep* before = log_.find(step.id);
     const bool first = before == nullptr || before->status != StepStatus::paused;
-    if (first && audits()) {
-        write.event = "paused";
-        write.event_data =
-            model::to_json({"pause", record.pause_message, record.id, record.attempt}).text;
-    } else if (audits_all()) {
-        write.event = "suspended";
-        write.event_data = step_event_data(record);
-    }
-    write.step = std::move(record);
-    suspend(std::move(write));
+    if (!first) suspend_at_step(std::move(waits), std::move(step));
+    auto paused = audited(call_, EventKind::paused, [&] {
+        return model::to_json({"pause", step.pause_message, step.id, step.attempt}).text;
+    });
+    waits.step = std::move(step);
+    suspend(std::move(waits), std::move(paused));
 }
 
 void RunContext::reject_answer(
@@ -58,24 +55,24 @@ void RunContext::reject_answer(
     const std::exception_ptr& thrown
 ) {
     const std::string id = log_.last_id(name);
-    const RecordedStep* step = log_.find(id);
+    const ReplayStep* step = log_.find(id);
     // What this execution has recorded itself is no answer.
     if (step == nullptr || !has_result(step->status)) throw_undecodable(id, thrown);
     const std::string why = fmt::format("answer rejected: {}", model::describe(thrown).message);
     const std::string message =
         model::storable_text(question.empty() ? why : fmt::format("{} ({})", question, why));
-    const Lease lease = executing_.messages.front().lease();
+    const Lease lease = call_.lease();
     const Duration next_check = check_after.value_or(backend_.options().pause_check_interval);
     const auto outcome = engine::retrying(backend_, [&] {
         return backend_.reject_resume(lease, id, message, next_check);
     });
     if (outcome == seam::Rejection::used) throw_undecodable(id, thrown);
     if (outcome == seam::Rejection::done) {
-        executing_.reported = true;
+        call_.reported = true;
         backend_.log().warning(fmt::format(
             "run {} of workflow '{}' pauses at step '{}' again: {}",
             lease.message.value(),
-            executing_.workflow->name,
+            call_.workflow->name,
             id,
             message
         ));
@@ -111,26 +108,21 @@ void RunContext::sleep_as(Duration delay, std::optional<Timestamp> until) {
     enter();
     const std::string id = log_.next_id("sleep");
     if (replayed(id)) return;
-    StepRecord record = new_record(id);
-    --record.attempt;
-    const RecordedStep* before = log_.find(id);
+    StepWrite step = new_record(id);
+    --step.attempt;
+    const ReplayStep* before = log_.find(id);
     if (before != nullptr && before->wake_at) until = before->wake_at;
-    if (until ? *until <= executing_.claimed_at : delay <= Duration::zero()) {
-        record.output = "null";
-        record.wake_at = until;
-        return commit_step(std::move(record));
+    if (until ? *until <= call_.claimed_at() : delay <= Duration::zero()) {
+        step.output = "null";
+        step.wake_at = until;
+        return record(checkpoint(std::move(step)));
     }
-    Write write = suspend_write(RunStatus::paused, delay);
-    write.until = until;
-    record.status = StepStatus::paused;
-    record.wake_at = until;
-    record.wake_after_delay = !until;
-    if (audits_all()) {
-        write.event = "suspended";
-        write.event_data = step_event_data(record);
-    }
-    write.step = std::move(record);
-    suspend(std::move(write));
+    Suspend waits = suspension_for(RunStatus::paused, delay);
+    waits.until = until;
+    step.status = StepStatus::paused;
+    step.wake_at = until;
+    step.wake_after_delay = !until;
+    suspend_at_step(std::move(waits), std::move(step));
 }
 
 }  // namespace pawl::runtime

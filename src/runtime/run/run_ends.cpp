@@ -7,48 +7,30 @@
 
 namespace pawl::runtime {
 
+using model::EventKind;
+using seam::Finish;
 using seam::Write;
-using seam::WriteKind;
 
-namespace {
-
-Write finish(const Executing& executing, RunStatus status) {
-    Write write = seam::settle_write(WriteKind::finish, executing.messages.front().lease());
-    write.status = status;
+Write success_write(const RunCall& call, Json output) {
+    Write write{call.lease(), Finish{RunStatus::success, std::move(output.text)}};
+    write.event = audited(call, EventKind::run_succeeded, [] { return "{}"; });
     return write;
 }
 
-}  // namespace
-
-Write success_write(const Executing& executing, const Json& output) {
-    Write write = finish(executing, RunStatus::success);
-    write.output = output.text;
-    if (executing.workflow->audit == AuditLevel::all) {
-        write.event = "run_succeeded";
-        write.event_data = "{}";
-    }
+Write failure_write(const RunCall& call, const Json& error) {
+    Write write{call.lease(), Finish{RunStatus::error, error.text}};
+    write.event = audited(call, EventKind::run_failed, [&] { return error.text; });
     return write;
 }
 
-Write failure_write(const Executing& executing, const Json& error) {
-    Write write = finish(executing, RunStatus::error);
-    write.error = error.text;
-    if (executing.workflow->audit != AuditLevel::off) {
-        write.event = "run_failed";
-        write.event_data = error.text;
-    }
-    return write;
-}
-
-Write timeout_write(const Executing& executing) {
+Write timeout_write(const RunCall& call) {
     const std::string message = fmt::format(
-        "the run took longer than its run_timeout of {} ms",
-        executing.workflow->run_timeout->count()
+        "the run took longer than its run_timeout of {} ms", call.workflow->run_timeout->count()
     );
-    return failure_write(executing, model::to_json({"timeout", message, {}, 0}));
+    return failure_write(call, model::to_json({"timeout", message, {}, 0}));
 }
 
-std::string step_event_data(const seam::StepRecord& step) {
+std::string step_event_data(const seam::StepWrite& step) {
     return model::event_data({.step = step.id, .attempt = step.attempt});
 }
 

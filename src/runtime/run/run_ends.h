@@ -1,15 +1,26 @@
 // How runs end, as writes.
 #pragma once
 
-#include "runtime/executing.h"
+#include "model/event_kinds.h"
+#include "runtime/run/run_call.h"
 
 namespace pawl::runtime {
 
-[[nodiscard]] seam::Write success_write(const Executing& executing, const Json& output);
-[[nodiscard]] seam::Write failure_write(const Executing& executing, const Json& error);
-[[nodiscard]] seam::Write timeout_write(const Executing& executing);
+[[nodiscard]] seam::Write success_write(const RunCall& call, Json output);
+[[nodiscard]] seam::Write failure_write(const RunCall& call, const Json& error);
+[[nodiscard]] seam::Write timeout_write(const RunCall& call);
+
+// The event for the write of a run, if its workflow's audit level records this kind. Only then is
+// `data`, a function that returns JSON text, called.
+template <class Data>
+[[nodiscard]] base::HeapOptional<seam::AuditEvent> audited(
+    const RunCall& call, model::EventKind kind, const Data& data
+) {
+    if (!model::is_audited(call.workflow->audit, kind)) return {};
+    return seam::AuditEvent{std::string(to_string(kind)), data()};
+}
 
 // Of an event about a step: which one, and the number of its execution.
-[[nodiscard]] std::string step_event_data(const seam::StepRecord& step);
+[[nodiscard]] std::string step_event_data(const seam::StepWrite& step);
 
 }  // namespace pawl::runtime

@@ -10,130 +10,138 @@
 
 namespace pawl::runtime {
 
+using model::EventKind;
 using model::RunError;
 using model::Thrown;
+using seam::Suspend;
 using seam::Write;
 
-std::optional<Write> RunRunner::run(Executing& executing) {
-    if (!load_steps(executing)) return std::nullopt;
-    RunContext context(executing, committer_, backend_);
-    if (context.deadline() && *context.deadline() <= RunContext::Clock::now())
-        return timeout_write(executing);
-    const Watchdog::Attention attention(watchdog_, context);
-    return call(executing, context);
+std::string RunCall::subject() const {
+    return subject_of(spec(), message.id);
 }
 
-bool RunRunner::load_steps(Executing& executing) {
-    if (executing.run->steps_loaded) return true;
-    const RunId id(executing.messages.front().id.value());
+std::optional<std::vector<Write>> RunCall::execute() {
+    return as_batch(runner_.run(*this));
+}
+
+std::chrono::microseconds RunCall::time_taken() const {
+    return claimed_at() - run.started_at +
+           std::chrono::duration_cast<std::chrono::microseconds>(
+               Clock::now() - claimed_at_steady()
+           );
+}
+
+std::optional<Write> RunRunner::run(RunCall& call) {
+    if (!load_steps(call)) return std::nullopt;
+    RunContext context(call, committer_, backend_);
+    if (context.deadline() && *context.deadline() <= RunContext::Clock::now())
+        return timeout_write(call);
+    const Watchdog::WatchScope scope(watchdog_, context);
+    return invoke(call, context);
+}
+
+bool RunRunner::load_steps(RunCall& call) {
+    if (call.run.steps_loaded) return true;
     try {
-        executing.run->steps =
-            engine::retrying(backend_, [&] { return backend_.recorded_steps(id); });
+        call.run.steps =
+            engine::retrying(backend_, [&] { return backend_.recorded_steps(call.id()); });
         return true;
     } catch (const std::exception& error) {
         backend_.log().warning(fmt::format(
             "run {} comes back after its lease, its steps could not be read: {}",
-            id.value(),
+            call.id().value(),
             error.what()
         ));
         return false;
     }
 }
 
-std::optional<Write> RunRunner::call(Executing& executing, RunContext& context) {
+std::optional<Write> RunRunner::invoke(RunCall& call, RunContext& context) {
     Context user_context(context);
     Json output;
     std::exception_ptr thrown;
     try {
-        output = executing.spec->workflow(user_context, executing.messages.front().payload);
+        output = call.spec().workflow(user_context, call.message.payload);
         if (context.end() == RunContext::End::none)
             model::check_output(
                 "the run's output", output.text, backend_.options().max_payload_bytes
             );
     } catch (const Unwinding&) {
-        return ended_early(executing, context, false);
+        return ended_early(call, context, false);
     } catch (...) {
         thrown = std::current_exception();
     }
     // Somebody caught the unwinding: the run is suspended all the same.
-    if (context.end() != RunContext::End::none) return ended_early(executing, context, true);
+    if (context.end() != RunContext::End::none) return ended_early(call, context, true);
     if (context.cancelled()) return std::nullopt;
-    return thrown ? thrown_outside(executing, context, thrown) : success_write(executing, output);
+    return thrown ? thrown_outside(call, context, thrown) : success_write(call, std::move(output));
 }
 
-std::optional<Write> RunRunner::ended_early(
-    Executing& executing, RunContext& context, bool swallowed
-) {
+std::optional<Write> RunRunner::ended_early(RunCall& call, RunContext& context, bool swallowed) {
     switch (context.end()) {
         case RunContext::End::none:  // an Unwinding of another run, thrown by the user's code
         case RunContext::End::lost:
             return std::nullopt;
         case RunContext::End::timed_out:
-            return timeout_write(executing);
+            return timeout_write(call);
         case RunContext::End::suspended:
             break;
     }
     Write write = context.suspension();
     if (swallowed) {
-        executing.log->write(
+        call.log().write(
             LogLevel::warning,
             fmt::format(
                 "run {} of workflow '{}': its function caught what suspends it, with catch (...): "
                 "the "
                 "result is discarded and the run is suspended all the same; let it pass",
-                executing.messages.front().id.value(),
-                executing.workflow->name
+                call.id().value(),
+                call.workflow->name
             )
         );
-        if (context.audits()) {
-            write.event = "suspension_swallowed";
-            write.event_data = "{}";
-        }
+        write.event = audited(call, EventKind::suspension_swallowed, [] { return "{}"; });
     }
     return write;
 }
 
 Write RunRunner::thrown_outside(
-    const Executing& executing, const RunContext& context, const std::exception_ptr& thrown
+    const RunCall& call, const RunContext& context, const std::exception_ptr& thrown
 ) {
     try {
         std::rethrow_exception(thrown);
     } catch (const StepError& error) {
-        return failure_write(executing, error.error());
+        return failure_write(call, error.error());
     } catch (...) {
     }
     const Thrown why = model::describe(thrown);
     if (why.kind == Thrown::Kind::pause) {
-        Write write = context.suspend_write(
+        Suspend pause = context.suspension_for(
             RunStatus::paused, why.delay.value_or(backend_.options().pause_check_interval)
         );
-        write.reason = model::storable_text(why.message);
-        // A pause that is checked, and goes on, is no new one.
-        const bool first = executing.messages.front().last_error != write.reason;
-        if (first && context.audits()) {
-            write.event = "paused";
-            write.event_data = model::to_json({"pause", write.reason, {}, 0}).text;
-        } else if (context.audits_all()) {
-            write.event = "suspended";
-            write.event_data = "{}";
+        pause.last_error = model::storable_text(why.message);
+        Write write{call.lease(), {}};
+        // A re-check of a pause that continues is not reported as a new pause.
+        if (call.message.last_error != pause.last_error) {
+            write.event = audited(call, EventKind::paused, [&] {
+                return model::to_json({"pause", pause.last_error, {}, 0}).text;
+            });
+        } else {
+            write.event = audited(call, EventKind::suspended, [] { return "{}"; });
         }
+        write.action = std::move(pause);
         return write;
     }
     const int attempts = context.failed_attempts();
     const RunError error{why.type, why.message, {}, attempts};
     if (why.kind == Thrown::Kind::permanent || attempts >= context.max_attempts())
-        return failure_write(executing, model::to_json(error));
+        return failure_write(call, model::to_json(error));
     const Duration delay = why.delay.value_or(context.backoff(attempts - 1));
-    executing.log->failed(
-        subject_of(executing), {attempts, context.max_attempts(), delay}, why.message
-    );
-    Write write = context.suspend_write(RunStatus::running, delay);
-    write.attempts = attempts;
-    write.reason = model::storable_text(model::readable(error));
-    if (context.audits()) {
-        write.event = "run_retry";
-        write.event_data = model::to_json(error).text;
-    }
+    call.log().failed(call.subject(), {attempts, context.max_attempts(), delay}, why.message);
+    Suspend retry = context.suspension_for(RunStatus::running, delay);
+    retry.attempts = attempts;
+    retry.last_error = model::storable_text(model::readable(error));
+    Write write{call.lease(), std::move(retry)};
+    write.event = audited(call, EventKind::run_retry, [&] { return model::to_json(error).text; });
     return write;
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "runtime/run/run_call.h"
 #include "runtime/run/run_context.h"
 #include "runtime/services/watchdog.h"
 
@@ -14,16 +15,16 @@ public:
         : committer_(committer), backend_(backend), watchdog_(watchdog) {}
 
     // None: the run is not ours any more.
-    [[nodiscard]] std::optional<seam::Write> run(Executing& executing);
+    [[nodiscard]] std::optional<seam::Write> run(RunCall& call);
 
 private:
-    [[nodiscard]] bool load_steps(Executing& executing);
-    [[nodiscard]] std::optional<seam::Write> call(Executing& executing, RunContext& context);
+    [[nodiscard]] bool load_steps(RunCall& call);
+    [[nodiscard]] std::optional<seam::Write> invoke(RunCall& call, RunContext& context);
     [[nodiscard]] std::optional<seam::Write> ended_early(
-        Executing& executing, RunContext& context, bool swallowed
+        RunCall& call, RunContext& context, bool swallowed
     );
     [[nodiscard]] seam::Write thrown_outside(
-        const Executing& executing, const RunContext& context, const std::exception_ptr& thrown
+        const RunCall& call, const RunContext& context, const std::exception_ptr& thrown
     );
 
     Committer& committer_;

@@ -7,8 +7,8 @@
 
 namespace pawl::runtime {
 
-StepLog::StepLog(std::vector<seam::RecordedStep> recorded) {
-    for (seam::RecordedStep& step : recorded) {
+StepLog::StepLog(std::vector<seam::ReplayStep> recorded) {
+    for (seam::ReplayStep& step : recorded) {
         last_position_ = std::max(last_position_, step.position);
         if (has_result(step.status)) ++results_left_;
         std::string id = step.id;
@@ -36,7 +36,7 @@ std::string StepLog::last_id(const std::string& name) const {
     return at == uses_.end() ? name : unique_id(name, at->second);
 }
 
-const seam::RecordedStep* StepLog::find(const std::string& id) const {
+const seam::ReplayStep* StepLog::find(const std::string& id) const {
     const auto at = recorded_.find(id);
     return at == recorded_.end() ? nullptr : &at->second;
 }
@@ -46,7 +46,7 @@ int StepLog::position(const std::string& id) {
     return step != nullptr ? step->position : ++last_position_;
 }
 
-int failures(const seam::RecordedStep& step) {
+int failures(const seam::ReplayStep& step) {
     // A row that says RUNNING names the attempt that was under way; it never came to an end.
     return step.status == StepStatus::running ? step.attempt - 1 : step.attempt;
 }

@@ -5,27 +5,27 @@
 #include <unordered_map>
 #include <vector>
 
-#include "seam/batch.h"
+#include "seam/claim.h"
 
 namespace pawl::runtime {
 
 class StepLog {
 public:
-    explicit StepLog(std::vector<seam::RecordedStep> recorded);
+    explicit StepLog(std::vector<seam::ReplayStep> recorded);
 
     // The name itself, or "name#2" for its second use in this execution, and so on. Throws
     // invalid_argument for a name that no step can have.
     [[nodiscard]] std::string next_id(const std::string& name);
     // The id that next_id() gave last for this name.
     [[nodiscard]] std::string last_id(const std::string& name) const;
-    [[nodiscard]] const seam::RecordedStep* find(const std::string& id) const;
+    [[nodiscard]] const seam::ReplayStep* find(const std::string& id) const;
     // Where the step stands in the run: its recorded place, or the next one.
     [[nodiscard]] int position(const std::string& id);
     // True while recorded results are left that this execution has not come to.
     [[nodiscard]] bool replaying() const { return results_left_ > 0; }
 
 private:
-    std::unordered_map<std::string, seam::RecordedStep> recorded_;
+    std::unordered_map<std::string, seam::ReplayStep> recorded_;
     std::unordered_map<std::string, int> uses_;
     int last_position_ = 0;
     int results_left_ = 0;
@@ -37,6 +37,6 @@ private:
            status == StepStatus::skipped;
 }
 // How often its body has failed so far.
-[[nodiscard]] int failures(const seam::RecordedStep& step);
+[[nodiscard]] int failures(const seam::ReplayStep& step);
 
 }  // namespace pawl::runtime

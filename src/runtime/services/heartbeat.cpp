@@ -149,7 +149,7 @@ void Heartbeat::beat(const std::stop_token& stop) {
         beats_ = result.beats;
         if (restored) return hooks_.unknown(worker, "store restored");
     }
-    if (result.status) hooks_.obey(*result.status);
+    if (result.status) hooks_.apply_status(*result.status);
     repeat_busy(std::move(extensions), std::move(result.outcomes), stop);
 }
 
@@ -159,7 +159,8 @@ void Heartbeat::repeat_busy(
     std::vector<Write> extensions, std::vector<WriteOutcome> outcomes, const std::stop_token& stop
 ) {
     Duration shortest = interval_ * beats_per_lease;
-    for (const Write& extension : extensions) shortest = std::min(shortest, extension.delay);
+    for (const Write& extension : extensions)
+        shortest = std::min(shortest, extension.as<seam::Extend>().lease);
     const auto until = LeaseTable::Clock::now() + shortest / 4;
     for (Duration wait = repeat_busy_first;; wait = std::min(wait * 2, repeat_busy_last)) {
         std::vector<Write> busy;

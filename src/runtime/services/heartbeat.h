@@ -17,8 +17,8 @@ namespace pawl::runtime {
 class Heartbeat {
 public:
     struct Hooks {
-        std::function<void()> before;            // each beat
-        std::function<void(WorkerStatus)> obey;  // what is stored
+        std::function<void()> before;                    // each beat
+        std::function<void(WorkerStatus)> apply_status;  // what is stored
         // The store has no row for the worker, or is older than the worker's last beat.
         std::function<void(WorkerId, std::string_view why)> unknown;
         // Whether a beat would tell the worker more than it knows; see Engine::has_news().

@@ -224,25 +224,25 @@ std::optional<Duration> OutboxDispatcher::claim_lines(Shift& shift) {
 
 void OutboxDispatcher::deliver(Shift& shift, Line line, const std::stop_token& stop) {
     std::vector<OutboxReport> unsent;
-    bool goes_on = true;
+    bool continues = true;
     for (const OutboxDelivery& delivery : line.events) {
-        goes_on = goes_on && !stop.stop_requested() && Clock::now() < line.start_until;
-        if (!goes_on) {
+        continues = continues && !stop.stop_requested() && Clock::now() < line.start_until;
+        if (!continues) {
             unsent.push_back(given_back(delivery));
             continue;
         }
-        const OutboxReport became = send(delivery);
-        if (became.kind == OutboxReport::Kind::published) {
+        const OutboxReport report = send(delivery);
+        if (report.kind == OutboxReport::Kind::published) {
             const std::lock_guard lock(shift.mutex);
             ++shift.delivered;
         } else {
-            log_failure(delivery.event, became);
+            log_failure(delivery.event, report);
         }
         // Events behind one that is retried wait for it. They are given back in the same report:
         // no claim may find the first one waiting and the others still leased.
-        goes_on = became.kind != OutboxReport::Kind::retry;
-        unsent.push_back(became);
-        if (goes_on && &delivery != &line.events.back())
+        continues = report.kind != OutboxReport::Kind::retry;
+        unsent.push_back(report);
+        if (continues && &delivery != &line.events.back())
             shift.reporter.add(std::exchange(unsent, {}), OutboxReporter::Line::continues);
     }
     shift.reporter.add(std::move(unsent), OutboxReporter::Line::ends);
@@ -251,12 +251,12 @@ void OutboxDispatcher::deliver(Shift& shift, Line line, const std::stop_token& s
 OutboxReport OutboxDispatcher::send(const OutboxDelivery& delivery) const {
     if (meters_ == nullptr) return to_report(delivery, call_sink(delivery.event));
     const auto began_at = Clock::now();
-    const OutboxReport became = to_report(delivery, call_sink(delivery.event));
+    const OutboxReport report = to_report(delivery, call_sink(delivery.event));
     meters_->delivery_duration.observe(
         std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began_at)
     );
-    count(became);
-    return became;
+    count(report);
+    return report;
 }
 
 void OutboxDispatcher::count(const OutboxReport& report) const {

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int at_a_time = 100;
+constexpr int batch_size = 100;
 // Without a wake-up, unless the store's poll_interval is longer.
 constexpr Duration look_at_least_every = 30s;
 constexpr Duration look_for_waiting_every = 1s;  // has the run ended that they wait for?
@@ -67,7 +67,7 @@ void Scheduler::work(const std::stop_token& stop) {
 Duration Scheduler::look() {
     const std::lock_guard lock(look_mutex_);
     // What cannot be fired here stays due: it must not hide the others.
-    const int limit = at_a_time + broken_;
+    const int limit = batch_size + broken_;
     const auto found = backend_.due_schedules(limit);
     broken_ = 0;
     std::optional<Timestamp> next_due = found.next_due;

@@ -15,7 +15,7 @@ Watchdog::~Watchdog() {
     thread_.join();
 }
 
-Watchdog::Attention::Attention(Watchdog& watchdog, Watched& watched)
+Watchdog::WatchScope::WatchScope(Watchdog& watchdog, Watched& watched)
     : watchdog_(watchdog), watched_(watched) {
     const std::lock_guard lock(watchdog_.mutex_);
     watchdog_.watched_.insert(&watched);
@@ -23,7 +23,7 @@ Watchdog::Attention::Attention(Watchdog& watchdog, Watched& watched)
     watchdog_.asleep_ = false;
 }
 
-Watchdog::Attention::~Attention() {
+Watchdog::WatchScope::~WatchScope() {
     const std::lock_guard lock(watchdog_.mutex_);
     watchdog_.watched_.erase(&watched_);
 }
@@ -47,7 +47,7 @@ void Watchdog::work(const std::stop_token& stop) {
         changed_.wait_for(lock, stop, look_every, [] { return false; });
         const auto now = std::chrono::steady_clock::now();
         for (Watched* watched : watched_) {
-            if (auto source = watched->attend(now)) stopper_.stop(std::move(*source));
+            if (auto source = watched->check_deadlines(now)) stopper_.stop(std::move(*source));
         }
     }
 }

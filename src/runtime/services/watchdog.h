@@ -16,12 +16,12 @@
 
 namespace pawl::runtime {
 
-// A run or a task that executes. `attend` comes from the watchdog's thread, and returns what is to
-// be stopped, if anything: stop callbacks are the user's code, which may take its time, so they are
-// called when the watchdog holds no lock.
+// A run or a task that executes. `check_deadlines` comes from the watchdog's thread, and returns
+// what is to be stopped, if anything: stop callbacks are the user's code, which may take its time,
+// so they are called when the watchdog holds no lock.
 class Watched {
 public:
-    [[nodiscard]] virtual std::optional<std::stop_source> attend(
+    [[nodiscard]] virtual std::optional<std::stop_source> check_deadlines(
         std::chrono::steady_clock::time_point now
     ) = 0;
     // What executes, and for how long; "" if the executor knows as much.
@@ -41,12 +41,12 @@ public:
     [[nodiscard]] std::vector<std::string> describe();
 
     // While it lives, the run or task is looked after.
-    class Attention {
+    class WatchScope {
     public:
-        Attention(Watchdog& watchdog, Watched& watched);
-        ~Attention();
-        Attention(const Attention&) = delete;
-        Attention& operator=(const Attention&) = delete;
+        WatchScope(Watchdog& watchdog, Watched& watched);
+        ~WatchScope();
+        WatchScope(const WatchScope&) = delete;
+        WatchScope& operator=(const WatchScope&) = delete;
 
     private:
         Watchdog& watchdog_;

@@ -8,74 +8,52 @@
 namespace pawl::runtime {
 
 using model::Thrown;
+using seam::FailTask;
 using seam::Write;
-using seam::WriteKind;
 
-namespace {
-
-Write task_write(WriteKind kind, const Executing& executing) {
-    Write write = seam::settle_write(kind, executing.messages.front().lease());
-    write.task = executing.task->task;
-    return write;
+Write task_success_write(const TaskCall& call, Json output) {
+    return {call.lease(), seam::CompleteTask{call.task.task, std::move(output.text)}};
 }
 
-}  // namespace
-
-Write task_success_write(const Executing& executing, const Json& output) {
-    Write write = task_write(WriteKind::complete_task, executing);
-    write.output = output.text;
-    return write;
-}
-
-Write task_failure_write(
-    const Executing& executing, const Thrown& why, Duration pause_check_interval
-) {
-    if (why.kind == Thrown::Kind::pause) {
-        Write write = task_write(WriteKind::release, executing);
-        write.delay = std::max(why.delay.value_or(pause_check_interval), Duration::zero());
-        write.reason = model::storable_text(why.message);
-        return write;
-    }
-    Write write = task_write(WriteKind::fail_task, executing);
-    write.permanent = why.kind == Thrown::Kind::permanent;
-    write.reason = model::storable_text(
-        write.permanent ? fmt::format("{}: {}", why.type, why.message) : why.message
+Write task_failure_write(const TaskCall& call, const Thrown& why) {
+    FailTask failure{call.task.task, {}};
+    failure.permanent = why.kind == Thrown::Kind::permanent;
+    failure.error = model::storable_text(
+        failure.permanent ? fmt::format("{}: {}", why.type, why.message) : why.message
     );
-    if (why.delay) write.retry_delay = std::max(*why.delay, Duration::zero());
-    return write;
+    if (why.delay) failure.retry_delay = std::max(*why.delay, Duration::zero());
+    return {call.lease(), std::move(failure)};
 }
 
-Write task_timeout_write(const Executing& executing, std::string_view and_more) {
-    Write write = task_write(WriteKind::fail_task, executing);
-    write.reason = fmt::format(
-        "timeout: it took longer than {} ms{}", executing.task->timeout->count(), and_more
-    );
-    return write;
+Write task_pause_write(const TaskCall& call, Duration check_after) {
+    return {call.lease(), seam::Release{std::max(check_after, Duration::zero()), call.task.task}};
 }
 
-std::optional<Write> after_rejection(
-    const Executing& executing, const Write& rejected, std::string_view error
-) {
-    if (rejected.kind != WriteKind::complete_task && rejected.kind != WriteKind::delegate_task)
-        return std::nullopt;
-    const std::string_view what = rejected.kind == WriteKind::complete_task
-                                      ? "its output was refused"
-                                      : "its run could not be made";
-    Write write = task_write(WriteKind::fail_task, executing);
-    write.permanent = true;
-    write.reason = model::storable_text(fmt::format("{}: {}", what, error));
-    return write;
+Write task_timeout_write(const TaskCall& call, std::string_view and_more) {
+    return {
+        call.lease(),
+        FailTask{
+            call.task.task,
+            fmt::format(
+                "timeout: it took longer than {} ms{}", call.task.timeout->count(), and_more
+            )}};
 }
 
-Write delegation_write(const Executing& executing, const std::string& workflow) {
-    const Message& message = executing.messages.front();
-    const TaskRef& task = executing.task->task;
-    NewRun run{workflow, message.payload, {}};
-    run.options.parent = task.run;
-    run.options.priority = message.priority;
-    Write write = task_write(WriteKind::delegate_task, executing);
-    write.call = std::make_shared<const NewRun>(std::move(run));
-    return write;
+Write delegation_write(const TaskCall& call, const std::string& workflow) {
+    NewRun run{workflow, call.message.payload, {}};
+    run.options.parent = call.task.task.run;
+    run.options.priority = call.message.priority;
+    return {call.lease(), seam::DelegateTask{call.task.task, std::move(run)}};
+}
+
+// The database would refuse it the next time too.
+std::optional<Write> TaskCall::after_rejection(const Write& rejected, std::string_view error)
+    const {
+    if (!rejected.is<seam::CompleteTask, seam::DelegateTask>()) return std::nullopt;
+    const std::string_view what =
+        rejected.is<seam::CompleteTask>() ? "its output was refused" : "its run could not be made";
+    FailTask failure{task.task, model::storable_text(fmt::format("{}: {}", what, error)), true};
+    return Write{lease(), std::move(failure)};
 }
 
 }  // namespace pawl::runtime

@@ -1,6 +1,7 @@
 #include "runtime/task/task_execution.h"
 
 #include "model/flow.h"
+#include "model/rules.h"
 #include "runtime/lease_table.h"
 #include "runtime/metrics/metered_report.h"
 #include "runtime/task/task_ends.h"
@@ -15,53 +16,53 @@ namespace {
 constexpr Duration report_ahead = 300ms;
 }  // namespace
 
-TaskExecution::TaskExecution(Executing& executing, Committer& committer, seam::Engine& backend)
-    : executing_(executing), committer_(committer), backend_(backend) {
-    if (const auto& timeout = executing.task->timeout) over_at_ = Clock::now() + *timeout;
+TaskExecution::TaskExecution(TaskCall& call, Committer& committer, seam::Engine& backend)
+    : call_(call), committer_(committer), backend_(backend) {
+    if (const auto& timeout = call.task.timeout) over_at_ = Clock::now() + *timeout;
 }
 
 bool TaskExecution::cancelled() const {
-    if (executing_.lost || executing_.cancelled) return true;
+    if (call_.is_over()) return true;
     const std::lock_guard lock(mutex_);
     return ended_;
 }
 
 TaskExecution::End TaskExecution::finish() {
     const std::lock_guard lock(mutex_);
-    if (ended_ || executing_.lost || executing_.cancelled) return End::lost;
+    if (ended_ || call_.is_over()) return End::lost;
     ended_ = true;
     return over_at_ && (timed_out_ || *over_at_ <= Clock::now()) ? End::late : End::in_time;
 }
 
 bool TaskExecution::report_is_due(Clock::time_point now) const {
-    return *over_at_ + model::task_grace <= now ||
-           executing_.lease_ends_at.load() - report_ahead <= now;
+    return *over_at_ + model::rules::task_grace <= now ||
+           call_.lease_ends_at.load() - report_ahead <= now;
 }
 
-std::optional<std::stop_source> TaskExecution::attend(Clock::time_point now) {
+std::optional<std::stop_source> TaskExecution::check_deadlines(Clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (ended_ || !over_at_ || now < *over_at_) return std::nullopt;
     timed_out_ = true;
-    if (report_is_due(now) && !executing_.lost) {
+    if (report_is_due(now) && !call_.lost) {
         report_timeout();
         ended_ = true;
     }
-    return executing_.stop;
+    return call_.stop;
 }
 
 // What the function still does is fenced off by this report.
 void TaskExecution::report_timeout() {
     std::vector<Write> writes;
-    writes.push_back(task_timeout_write(executing_, " and did not return"));
-    executing_.reported = true;
-    executing_.log->task_failed(executing_, writes.front());
+    writes.push_back(task_timeout_write(call_, " and did not return"));
+    call_.reported = true;
+    call_.log().task_failed(call_, writes.front().as<seam::FailTask>());
     committer_.submit(
         std::move(writes),
-        [leases = executing_.leases, metered = MeteredReport(executing_)](
-            std::span<const Write> settled, std::span<const seam::WriteOutcome> outcomes
+        [leases = &call_.leases(), metered = MeteredReport(call_)](
+            std::span<const Write> written, std::span<const seam::WriteOutcome> outcomes
         ) {
-            leases->forget(settled);
-            metered.settled(settled, outcomes);
+            leases->forget(written);
+            metered.committed(written, outcomes);
         }
     );
 }

@@ -6,8 +6,8 @@
 #include <pawl/flow.h>
 
 #include "runtime/committer.h"
-#include "runtime/executing.h"
 #include "runtime/services/watchdog.h"
+#include "runtime/task/task_call.h"
 
 namespace pawl::runtime {
 
@@ -15,11 +15,11 @@ class TaskExecution final : public Watched {
 public:
     using Clock = std::chrono::steady_clock;
 
-    TaskExecution(Executing& executing, Committer& committer, seam::Engine& backend);
+    TaskExecution(TaskCall& call, Committer& committer, seam::Engine& backend);
 
     // --- for pawl::TaskContext ---
-    [[nodiscard]] const Executing& executing() const { return executing_; }
-    [[nodiscard]] const seam::ClaimedTask& claimed() const { return *executing_.task; }
+    [[nodiscard]] const TaskCall& task_call() const { return call_; }
+    [[nodiscard]] const seam::ClaimedTask& claimed() const { return call_.task; }
     [[nodiscard]] seam::Engine& backend() const { return backend_; }
     [[nodiscard]] bool cancelled() const;
 
@@ -34,13 +34,13 @@ public:
 
     // --- for the watchdog: asks the function to stop at its timeout; where it does not return,
     // the timeout is reported without it ---
-    std::optional<std::stop_source> attend(Clock::time_point now) override;
+    std::optional<std::stop_source> check_deadlines(Clock::time_point now) override;
 
 private:
     [[nodiscard]] bool report_is_due(Clock::time_point now) const;
     void report_timeout();
 
-    Executing& executing_;
+    TaskCall& call_;
     Committer& committer_;
     seam::Engine& backend_;
     std::optional<Clock::time_point> over_at_;

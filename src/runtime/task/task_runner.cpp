@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/check.h"
 #include "model/check_run.h"
 #include "runtime/task/task_ends.h"
 #include "runtime/work_log.h"
@@ -16,11 +17,30 @@ namespace {
 // How long a task is left to workers that may know its step: those of a newer program.
 constexpr Duration unknown_step_delay = std::chrono::seconds(5);
 
+Write logged(const TaskCall& call, Write failure) {
+    call.log().task_failed(call, failure.as<seam::FailTask>());
+    return failure;
+}
+
 }  // namespace
 
-std::optional<Write> TaskRunner::run(Executing& executing) {
-    const auto& handlers = executing.spec->flow->entries();
-    const std::string& step = executing.task->task.step;
+std::string TaskCall::subject() const {
+    return fmt::format(
+        "task {} of step '{}' of run {} of flow '{}'",
+        task.task.task_index,
+        task.task.step,
+        task.task.run.value(),
+        spec().queue
+    );
+}
+
+std::optional<std::vector<Write>> TaskCall::execute() {
+    return as_batch(runner_.run(*this));
+}
+
+std::optional<Write> TaskRunner::run(TaskCall& call) {
+    const auto& handlers = call.spec().flow->entries();
+    const std::string& step = call.task.task.step;
     const auto handler = handlers.find(step);
     if (handler == handlers.end()) {
         // Added to the flow since this worker was created. Another one may know it: the task is
@@ -29,23 +49,23 @@ std::optional<Write> TaskRunner::run(Executing& executing) {
             "worker '{}' has no handler for step '{}' of flow '{}'",
             worker_,
             step,
-            executing.spec->queue
+            call.spec().queue
         );
-        return failed(executing, {Thrown::Kind::pause, "no_handler", what, unknown_step_delay, {}});
+        return failed(call, {Thrown::Kind::pause, "no_handler", what, unknown_step_delay, {}});
     }
-    if (!handler->second.workflow.empty()) return delegate(executing, handler->second.workflow);
-    return call(executing, handler->second.function);
+    if (!handler->second.workflow.empty()) return delegate(call, handler->second.workflow);
+    return invoke(call, handler->second.function);
 }
 
-std::optional<Write> TaskRunner::call(Executing& executing, const TaskHandler& function) {
-    TaskExecution execution(executing, committer_, backend_);
-    std::optional<Watchdog::Attention> attention;
-    if (executing.task->timeout) attention.emplace(watchdog_, execution);
+std::optional<Write> TaskRunner::invoke(TaskCall& call, const TaskHandler& function) {
+    TaskExecution execution(call, committer_, backend_);
+    std::optional<Watchdog::WatchScope> scope;
+    if (call.task.timeout) scope.emplace(watchdog_, execution);
     Json output;
     std::exception_ptr thrown;
     try {
         TaskContext context(execution);
-        output = function(context, executing.messages.front().payload);
+        output = function(context, call.message.payload);
         model::check_output("the task's output", output.text, backend_.options().max_payload_bytes);
     } catch (...) {
         thrown = std::current_exception();
@@ -54,35 +74,31 @@ std::optional<Write> TaskRunner::call(Executing& executing, const TaskHandler& f
         case TaskExecution::End::lost:
             return std::nullopt;
         case TaskExecution::End::late:
-            return logged(executing, task_timeout_write(executing));
+            return logged(call, task_timeout_write(call));
         case TaskExecution::End::in_time:
             break;
     }
-    if (thrown) return failed(executing, model::describe(thrown));
-    return task_success_write(executing, output);
+    if (thrown) return failed(call, model::describe(thrown));
+    return task_success_write(call, std::move(output));
 }
 
-Write TaskRunner::delegate(const Executing& executing, const std::string& workflow) {
-    Write write = delegation_write(executing, workflow);
+Write TaskRunner::delegate(const TaskCall& call, const std::string& workflow) {
+    Write write = delegation_write(call, workflow);
     try {
-        model::check_new_run(*write.call, backend_.options().max_payload_bytes);
+        model::check_new_run(*seam::called_run(write), backend_.options().max_payload_bytes);
     } catch (...) {
-        return failed(executing, model::describe(std::current_exception()));
+        return failed(call, model::describe(std::current_exception()));
     }
     return write;
 }
 
-Write TaskRunner::failed(const Executing& executing, const Thrown& why) {
-    const Duration pause = backend_.options().pause_check_interval;
-    return logged(executing, task_failure_write(executing, why, pause));
-}
-
-Write TaskRunner::logged(const Executing& executing, Write write) {
-    if (write.kind == seam::WriteKind::release) {
-        executing.log->paused(subject_of(executing), write.delay, write.reason);
-        return write;
-    }
-    executing.log->task_failed(executing, write);
+Write TaskRunner::failed(const TaskCall& call, const Thrown& why) {
+    if (why.kind != Thrown::Kind::pause) return logged(call, task_failure_write(call, why));
+    const Write write =
+        task_pause_write(call, why.delay.value_or(backend_.options().pause_check_interval));
+    call.log().paused(
+        call.subject(), write.as<seam::Release>().delay, model::storable_text(why.message)
+    );
     return write;
 }
 

@@ -17,15 +17,12 @@ public:
         : worker_(worker), committer_(committer), backend_(backend), watchdog_(watchdog) {}
 
     // None: the task is not ours any more.
-    [[nodiscard]] std::optional<seam::Write> run(Executing& executing);
+    [[nodiscard]] std::optional<seam::Write> run(TaskCall& call);
 
 private:
-    [[nodiscard]] std::optional<seam::Write> call(
-        Executing& executing, const TaskHandler& function
-    );
-    [[nodiscard]] seam::Write delegate(const Executing& executing, const std::string& workflow);
-    [[nodiscard]] seam::Write failed(const Executing& executing, const model::Thrown& why);
-    [[nodiscard]] seam::Write logged(const Executing& executing, seam::Write write);
+    [[nodiscard]] std::optional<seam::Write> invoke(TaskCall& call, const TaskHandler& function);
+    [[nodiscard]] seam::Write delegate(const TaskCall& call, const std::string& workflow);
+    [[nodiscard]] seam::Write failed(const TaskCall& call, const model::Thrown& why);
 
     const std::string& worker_;
     Committer& committer_;

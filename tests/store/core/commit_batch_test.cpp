@@ -7,9 +7,16 @@
 namespace pawl::test {
 namespace {
 
+using seam::Archive;
 using seam::Attempt;
+using seam::Bury;
+using seam::Extend;
+using seam::Fail;
+using seam::HandBack;
+using seam::Release;
+using seam::Remove;
 using seam::Write;
-using seam::WriteKind;
+using seam::WriteAction;
 using seam::WriteStatus;
 
 class CommitBatchTest : public StoreTest {
@@ -53,7 +60,7 @@ TEST_P(CommitBatchTest, one_bad_item_among_a_hundred_is_rejected_alone) {
     const auto messages = held(100);
     forbid(messages[57].id);
     std::vector<Write> writes;
-    for (const Message& message : messages) writes.push_back({WriteKind::archive, message.lease()});
+    for (const Message& message : messages) writes.push_back({message.lease(), Archive{}});
     const auto outcomes = store().backend()->commit(writes, Attempt::first);
     ASSERT_EQ(outcomes.size(), 100U);
     for (std::size_t i = 0; i < outcomes.size(); ++i)
@@ -77,14 +84,14 @@ TEST_P(CommitBatchTest, a_batch_mixes_every_kind_of_write) {
     freeze();
     const auto messages = held(8);
     const std::vector<Write> writes{
-        {WriteKind::archive, messages[0].lease()},
-        {WriteKind::remove, messages[1].lease()},
-        {WriteKind::release, messages[2].lease(), 5s},
-        {WriteKind::hand_back, messages[3].lease()},
-        {WriteKind::fail, messages[4].lease(), 6s, "no"},
-        {WriteKind::bury, messages[5].lease(), {}, "buried"},
-        {WriteKind::extend, messages[6].lease(), 1h},
-        {WriteKind::archive, {messages[7].id, 99}}};
+        {messages[0].lease(), Archive{}},
+        {messages[1].lease(), Remove{}},
+        {messages[2].lease(), Release{5s}},
+        {messages[3].lease(), HandBack{}},
+        {messages[4].lease(), Fail{"no", 6s}},
+        {messages[5].lease(), Bury{"buried"}},
+        {messages[6].lease(), Extend{1h}},
+        {{messages[7].id, 99}, Archive{}}};
     const auto outcomes = store().backend()->commit(writes, Attempt::first);
     for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(outcomes[i].status, WriteStatus::done) << i;
     EXPECT_EQ(outcomes[7].status, WriteStatus::lease_lost);
@@ -104,12 +111,12 @@ TEST_P(CommitBatchTest, a_batch_mixes_every_kind_of_write) {
 TEST_P(CommitBatchTest, what_this_delivery_has_written_counts_as_done_when_it_is_repeated) {
     const auto messages = held(6);
     const std::vector<Write> writes{
-        {WriteKind::archive, messages[0].lease()},
-        {WriteKind::remove, messages[1].lease()},
-        {WriteKind::release, messages[2].lease(), 1h},
-        {WriteKind::hand_back, messages[3].lease()},
-        {WriteKind::fail, messages[4].lease(), 1h, "no"},
-        {WriteKind::bury, messages[5].lease(), {}, "buried"}};
+        {messages[0].lease(), Archive{}},
+        {messages[1].lease(), Remove{}},
+        {messages[2].lease(), Release{1h}},
+        {messages[3].lease(), HandBack{}},
+        {messages[4].lease(), Fail{"no", 1h}},
+        {messages[5].lease(), Bury{"buried"}}};
     for (const auto& outcome : store().backend()->commit(writes, Attempt::first))
         EXPECT_EQ(outcome.status, WriteStatus::done);
     for (const auto& outcome : store().backend()->commit(writes, Attempt::repeated))
@@ -124,13 +131,8 @@ TEST_P(CommitBatchTest, what_this_delivery_has_written_counts_as_done_when_it_is
 
 TEST_P(CommitBatchTest, a_repetition_that_finds_nothing_written_writes_it) {
     const auto messages = held(2);
-    EXPECT_EQ(
-        commit({WriteKind::archive, messages[0].lease()}, Attempt::repeated), WriteStatus::done
-    );
-    EXPECT_EQ(
-        commit({WriteKind::fail, messages[1].lease(), {}, "no"}, Attempt::repeated),
-        WriteStatus::done
-    );
+    EXPECT_EQ(commit({messages[0].lease(), Archive{}}, Attempt::repeated), WriteStatus::done);
+    EXPECT_EQ(commit({messages[1].lease(), Fail{"no"}}, Attempt::repeated), WriteStatus::done);
     EXPECT_EQ(store().queue("work").stats().archived, 1);
 }
 
@@ -142,14 +144,12 @@ TEST_P(CommitBatchTest, a_repetition_is_fenced_off_once_the_message_was_handed_o
     ASSERT_EQ(second.size(), 2U);
     store().queue("work").archive(second[1]);
     for (const Message& message : messages) {
-        for (const WriteKind kind :
-             {WriteKind::archive,
-              WriteKind::remove,
-              WriteKind::release,
-              WriteKind::hand_back,
-              WriteKind::fail,
-              WriteKind::bury})
-            EXPECT_EQ(commit({kind, message.lease()}, Attempt::repeated), WriteStatus::lease_lost);
+        const std::vector<WriteAction> actions{
+            Archive{}, Remove{}, Release{}, HandBack{}, Fail{}, Bury{}};
+        for (const WriteAction& action : actions)
+            EXPECT_EQ(
+                commit({message.lease(), action}, Attempt::repeated), WriteStatus::lease_lost
+            );
     }
     EXPECT_EQ(store().queue("work").stats().leased, 1);
 }
@@ -159,8 +159,7 @@ TEST_P(CommitBatchTest, the_heartbeat_extends_leases_and_tells_which_are_lost) {
     const auto messages = held(2);
     advance(10s);
     const std::vector<Write> extensions{
-        {WriteKind::extend, messages[0].lease(), 30s},
-        {WriteKind::extend, {messages[1].id, 7}, 30s}};
+        {messages[0].lease(), Extend{30s}}, {{messages[1].id, 7}, Extend{30s}}};
     const auto result = store().backend()->heartbeat({}, extensions);
     EXPECT_EQ(result.outcomes.at(0).status, WriteStatus::done);
     EXPECT_EQ(result.outcomes.at(1).status, WriteStatus::lease_lost);
@@ -183,7 +182,7 @@ TEST_P(LockedRowTest, a_row_locked_by_somebody_else_is_busy_and_the_others_are_d
     other->begin();
     other->run(lock(place(), messages[1].id));
     std::vector<Write> writes;
-    for (const Message& message : messages) writes.push_back({WriteKind::archive, message.lease()});
+    for (const Message& message : messages) writes.push_back({message.lease(), Archive{}});
     auto outcomes = store().backend()->commit(writes, Attempt::first);
     EXPECT_EQ(outcomes[0].status, WriteStatus::done);
     EXPECT_EQ(outcomes[1].status, WriteStatus::busy);
@@ -217,7 +216,7 @@ TEST_P(LockedRowTest, a_heartbeat_does_not_wait_for_a_locked_row) {
     const auto other = database();
     other->begin();
     other->run(lock(place(), messages[0].id));
-    const Write extension{WriteKind::extend, messages[0].lease(), 30s};
+    const Write extension{messages[0].lease(), Extend{30s}};
     const auto result = store().backend()->heartbeat({}, std::span(&extension, 1));
     EXPECT_EQ(result.outcomes.front().status, WriteStatus::busy);
     other->run("rollback");

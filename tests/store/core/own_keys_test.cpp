@@ -21,7 +21,7 @@ protected:
         Write write = pause_step(lease, "c", 1, std::chrono::hours(24 * 36'525));
         NewRun called{"child", Json{"1"}, {}};
         called.options.parent = parent;
-        write.call = std::make_shared<const NewRun>(called);
+        write.as<Suspend>().call = called;
         return write;
     }
     [[nodiscard]] std::vector<RunInfo> children() const {

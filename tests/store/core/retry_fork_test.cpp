@@ -19,8 +19,8 @@ protected:
         );
         const Held held = claim_one();
         Write first = checkpoint(held.lease(), "a", 1, R"("one")");
-        first.step->input = "5";
-        first.step->attempt = 2;
+        first.as<Checkpoint>().step->input = "5";
+        first.as<Checkpoint>().step->attempt = 2;
         commit_all(
             {first,
              failed_step(held.lease(), "b", 2),

@@ -1,4 +1,5 @@
 // Claims of runs: they start them, bring input and recorded steps, and judge poison by progress.
+#include "model/rules.h"
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -10,7 +11,7 @@ protected:
         WorkflowTest::SetUp();
         freeze();
     }
-    static std::vector<std::string> ids_of(const std::vector<seam::RecordedStep>& steps) {
+    static std::vector<std::string> ids_of(const std::vector<seam::ReplayStep>& steps) {
         std::vector<std::string> ids;
         for (const auto& step : steps) ids.push_back(step.id);
         return ids;
@@ -149,7 +150,7 @@ TEST_P(RunClaimTest, a_claim_has_a_budget_for_the_bytes_of_steps) {
         ASSERT_EQ(loaded.size(), 3U);
         EXPECT_EQ(loaded[2].output, large);
     }
-    EXPECT_LE(bytes, seam::claim_step_bytes);
+    EXPECT_LE(bytes, model::rules::claim_step_bytes);
     EXPECT_GE(left_out, 1);
     EXPECT_LT(left_out, 3) << "what fits is brought";
 }

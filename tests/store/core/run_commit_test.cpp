@@ -19,9 +19,10 @@ TEST_P(RunCommitTest, a_checkpoint_records_a_step) {
     const Held held = claim_one("job", WorkerId(9));
     advance(10s);
     Write write = checkpoint(held.lease(), "charge", 1, R"({"ok":true})");
-    write.step->attempt = 2;
-    write.step->input = R"({"amount":5})";
-    write.step->elapsed = 3s;
+    auto& recorded = write.as<Checkpoint>().step;
+    recorded->attempt = 2;
+    recorded->input = R"({"amount":5})";
+    recorded->elapsed = 3s;
     EXPECT_EQ(commit(write), WriteStatus::done);
     const StepInfo seen = step(held.id(), "charge");
     EXPECT_EQ(seen.status, StepStatus::success);
@@ -87,9 +88,8 @@ TEST_P(RunCommitTest, a_step_to_be_retried_lets_the_message_wait) {
     make_workflow();
     const Held held = trigger_and_claim();
     Write write = retry_step(held.lease(), "a", 1, 1, 8s);
-    write.attempts = 2;
-    write.event = "step_failed";
-    write.event_data = R"({"step":"a"})";
+    write.as<Suspend>().attempts = 2;
+    write.event = AuditEvent{"step_failed", R"({"step":"a"})"};
     EXPECT_EQ(commit(write), WriteStatus::done);
     const RunInfo seen = info(held.id());
     EXPECT_EQ(seen.status, RunStatus::running);
@@ -112,12 +112,10 @@ TEST_P(RunCommitTest, a_step_to_be_retried_lets_the_message_wait) {
 TEST_P(RunCommitTest, a_suspension_without_a_step_and_without_delay_is_ready_at_once) {
     make_workflow();
     const Held held = trigger_and_claim();
-    Write write;
-    write.kind = WriteKind::suspend;
-    write.lease = held.lease();
-    write.attempts = 1;
-    write.reason = "outside of any step";
-    EXPECT_EQ(commit(write), WriteStatus::done);
+    Suspend retry;
+    retry.attempts = 1;
+    retry.last_error = "outside of any step";
+    EXPECT_EQ(commit({held.lease(), retry}), WriteStatus::done);
     EXPECT_TRUE(store().steps(held.id()).empty());
     EXPECT_EQ(message_of(held.id())->state, MessageState::ready);
     EXPECT_EQ(info(held.id()).attempts, 1);
@@ -149,9 +147,10 @@ TEST_P(RunCommitTest, a_sleep_ends_at_a_time_or_after_one) {
     EXPECT_EQ(status(after.id()), RunStatus::paused);
     const Held until = trigger_and_claim();
     Write write = sleep_step(until.lease(), "nap", 1, 0s);
-    write.step->wake_after_delay = false;
-    write.step->wake_at = start + 90s;
-    write.until = start + 90s;
+    auto& sleep = write.as<Suspend>();
+    sleep.step->wake_after_delay = false;
+    sleep.step->wake_at = start + 90s;
+    sleep.until = start + 90s;
     commit(write);
     EXPECT_EQ(step(until.id(), "nap").wake_at, start + 90s);
     EXPECT_EQ(info(until.id()).visible_at, start + 90s);
@@ -171,8 +170,7 @@ TEST_P(RunCommitTest, success_ends_the_run) {
     commit(checkpoint(held.lease(), "a", 1));
     advance(4s);
     Write write = success(held.lease(), R"({"total":3})");
-    write.event = "succeeded";
-    write.event_data = "{}";
+    write.event = AuditEvent{"succeeded"};
     EXPECT_EQ(commit(write), WriteStatus::done);
     const RunInfo seen = info(held.id());
     EXPECT_EQ(seen.status, RunStatus::success);
@@ -234,10 +232,7 @@ TEST_P(RunCommitTest, success_triggers_no_dead_letter) {
 TEST_P(RunCommitTest, a_run_is_handed_back_unstarted_as_a_message_is) {
     make_workflow();
     const Held held = trigger_and_claim();
-    Write write;
-    write.kind = WriteKind::hand_back;
-    write.lease = held.lease();
-    EXPECT_EQ(commit(write), WriteStatus::done);
+    EXPECT_EQ(commit({held.lease(), seam::HandBack{}}), WriteStatus::done);
     EXPECT_EQ(info(held.id()).strikes, 0);
     EXPECT_EQ(claim_one().id(), held.id());
 }

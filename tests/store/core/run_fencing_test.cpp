@@ -12,12 +12,6 @@ protected:
     }
     // Everything that a worker might want to write of a run.
     static std::vector<Write> every_write(const Lease& lease) {
-        Write extend;
-        extend.kind = WriteKind::extend;
-        extend.lease = lease;
-        extend.delay = 1h;
-        Write hand_back = extend;
-        hand_back.kind = WriteKind::hand_back;
         return {
             checkpoint(lease, "late", 1),
             running(lease, "late", 1),
@@ -25,8 +19,8 @@ protected:
             retry_step(lease, "late", 1, 1, 1s),
             pause_step(lease, "late", 1, 1s),
             sleep_step(lease, "late", 1, 1s),
-            extend,
-            hand_back,
+            {lease, seam::Extend{1h}},
+            {lease, seam::HandBack{}},
             success(lease),
             failure(lease)};
     }
@@ -86,10 +80,7 @@ TEST_P(RunFencingTest, the_heartbeat_hears_of_a_cancel) {
     const auto held = claim_many(2);
     store().cancel(runs[0], "enough");
     std::vector<Write> extensions;
-    for (const Held& one : held) {
-        extensions.push_back({WriteKind::extend, one.lease()});
-        extensions.back().delay = 30s;
-    }
+    for (const Held& one : held) extensions.push_back({one.lease(), seam::Extend{30s}});
     const auto result = store().backend()->heartbeat({}, extensions);
     ASSERT_EQ(result.outcomes.size(), 2U);
     EXPECT_EQ(result.outcomes[0].status, WriteStatus::cancelled);
@@ -182,7 +173,7 @@ TEST_P(RunFencingTest, text_that_the_database_does_not_take_harms_nobody_else) {
     const auto held = claim_many(3);
     std::vector<Write> writes;
     for (const Held& one : held) writes.push_back(checkpoint(one.lease(), "a", 1, "1"));
-    writes[1].step->output = "\"caf\xe9\"";
+    writes[1].as<Checkpoint>().step->output = "\"caf\xe9\"";
     const auto statuses = commit_all(writes);
     EXPECT_EQ(statuses[0], WriteStatus::done);
     EXPECT_EQ(statuses[2], WriteStatus::done);
@@ -226,7 +217,7 @@ TEST_P(RunFencingTest, a_batch_mixes_runs_and_plain_messages) {
     EXPECT_EQ(
         commit_all(
             {success(held[0].lease(), "1"),
-             {WriteKind::archive, message.lease()},
+             {message.lease(), seam::Archive{}},
              failure(held[1].lease()),
              pause_step(held[2].lease(), "ask", 1, 1h),
              success(held[3].lease()),

@@ -60,12 +60,7 @@ protected:
             }
         }
     }
-    void hand_back(const Lease& lease) const {
-        Write write;
-        write.kind = seam::WriteKind::hand_back;
-        write.lease = lease;
-        commit(write);
-    }
+    void hand_back(const Lease& lease) const { commit({lease, seam::HandBack{}}); }
     [[nodiscard]] std::vector<Held> claim_many_or_none(const std::string& name) const {
         std::vector<Held> held;
         const seam::Claim found = claim(1, name);

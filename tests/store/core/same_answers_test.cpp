@@ -75,8 +75,8 @@ TEST_P(SameAnswersTest, a_call_that_cannot_be_made_is_refused_in_the_same_words)
     make_workflow();
     const Held held = trigger_and_claim();
     Write write = pause_step(held.lease(), "a", 0, 1h);
-    write.call = std::make_shared<const NewRun>(NewRun{"nope"});
-    const auto outcome = store().backend()->commit({&write, 1}, Attempt::first).front();
+    write.as<Suspend>().call = NewRun{"nope"};
+    const auto outcome = store().backend()->commit(std::span(&write, 1), Attempt::first).front();
     EXPECT_EQ(outcome.status, WriteStatus::rejected);
     EXPECT_EQ(outcome.code, ErrorCode::workflow_not_found);
     EXPECT_EQ(outcome.error, "workflow 'nope' does not exist, or its input or options are invalid");

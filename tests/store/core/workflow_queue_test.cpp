@@ -7,15 +7,16 @@ namespace {
 
 class WorkflowQueueTest : public FlowTest {
 protected:
-    static constexpr std::array taking_away{
-        WriteKind::archive, WriteKind::remove, WriteKind::fail, WriteKind::bury};
+    static std::vector<seam::WriteAction> taking_away() {
+        return {seam::Archive{}, seam::Remove{}, seam::Fail{"no"}, seam::Bury{"no"}};
+    }
 
     [[nodiscard]] seam::WriteOutcome outcome_of(const Write& write) const {
         return store().backend()->commit(std::span(&write, 1), Attempt::first).front();
     }
-    void expect_refused(WriteKind kind, const Lease& lease) const {
-        const auto outcome = outcome_of(seam::settle_write(kind, lease, {}, "no"));
-        EXPECT_EQ(outcome.status, WriteStatus::rejected) << static_cast<int>(kind);
+    void expect_refused(const seam::WriteAction& action, const Lease& lease) const {
+        const auto outcome = outcome_of({lease, action});
+        EXPECT_EQ(outcome.status, WriteStatus::rejected) << action.index();
         EXPECT_EQ(outcome.code, ErrorCode::workflow_queue);
         EXPECT_TRUE(contains(outcome.error, "carries a run or a task"));
     }
@@ -52,17 +53,17 @@ TEST_P(WorkflowQueueTest, tasks_are_not_dequeued_by_hand) {
 TEST_P(WorkflowQueueTest, what_would_take_a_run_away_is_refused) {
     make_workflow();
     const Held held = trigger_and_claim();
-    for (const WriteKind kind : taking_away) expect_refused(kind, held.lease());
+    for (const auto& action : taking_away()) expect_refused(action, held.lease());
     EXPECT_EQ(commit(success(held.lease(), "1")), WriteStatus::done);
     EXPECT_EQ(status(held.id()), RunStatus::success);
-    expect_refused(WriteKind::archive, held.lease());
+    expect_refused(seam::Archive{}, held.lease());
 }
 
 TEST_P(WorkflowQueueTest, what_would_take_a_task_away_is_refused) {
     diamond().create(store());
     const RunId run = start_flow();
     const HeldTask held = claim_task();
-    for (const WriteKind kind : taking_away) expect_refused(kind, held.lease());
+    for (const auto& action : taking_away()) expect_refused(action, held.lease());
     EXPECT_EQ(commit(complete_write(held)), WriteStatus::done);
     EXPECT_EQ(drain(), 3);
     EXPECT_EQ(status(run), RunStatus::success);
@@ -71,7 +72,7 @@ TEST_P(WorkflowQueueTest, what_would_take_a_task_away_is_refused) {
 TEST_P(WorkflowQueueTest, a_run_that_waits_is_refused_too) {
     make_workflow();
     const RunId run = trigger();
-    expect_refused(WriteKind::archive, {MessageId(run.value()), 0});
+    expect_refused(seam::Archive{}, {MessageId(run.value()), 0});
     EXPECT_EQ(claim_one().id(), run);
 }
 
@@ -83,7 +84,7 @@ TEST_P(WorkflowQueueTest, the_holder_of_a_run_may_extend_release_and_hand_back) 
     advance(1h);
     EXPECT_EQ(job().release(claim_one().message), Outcome::done);
     const Held held = claim_one();
-    EXPECT_EQ(commit({WriteKind::hand_back, held.lease()}), WriteStatus::done);
+    EXPECT_EQ(commit({held.lease(), seam::HandBack{}}), WriteStatus::done);
     EXPECT_EQ(claim_one().id(), run);
 }
 
@@ -94,7 +95,7 @@ TEST_P(WorkflowQueueTest, the_holder_of_a_task_may_extend_release_and_hand_back)
     EXPECT_EQ(queue.extend(claim_task().message, 1h), Outcome::done);
     advance(1h);
     EXPECT_EQ(queue.release(claim_task().message), Outcome::done);
-    EXPECT_EQ(commit({WriteKind::hand_back, claim_task().lease()}), WriteStatus::done);
+    EXPECT_EQ(commit({claim_task().lease(), seam::HandBack{}}), WriteStatus::done);
     EXPECT_EQ(claim_task().ref().run, run);
 }
 

@@ -133,7 +133,7 @@ TEST_P(FlowCommitTest, reports_stand_beside_other_writes) {
         commit_all(
             {success(held.lease(), "1"),
              complete_write(task, "2"),
-             seam::settle_write(WriteKind::archive, plain.lease())}
+             {plain.lease(), seam::Archive{}}}
         ),
         std::vector(3, WriteStatus::done)
     );
@@ -243,7 +243,7 @@ TEST_P(FlowCommitTest, a_task_handed_back_unstarted_counts_no_attempt) {
     diamond().create(store());
     const RunId run = start_flow();
     const HeldTask first = claim_task();
-    EXPECT_EQ(commit(task_write(WriteKind::hand_back, first)), WriteStatus::done);
+    EXPECT_EQ(commit(hand_back_write(first)), WriteStatus::done);
     EXPECT_EQ(task(run, "a").status, TaskStatus::queued);
     EXPECT_EQ(task(run, "a").attempts, 0);
     const HeldTask again = claim_task();
@@ -257,7 +257,7 @@ TEST_P(FlowCommitTest, what_was_handed_back_cannot_be_reported) {
     diamond().create(store());
     const RunId run = start_flow();
     const HeldTask first = claim_task();
-    commit(task_write(WriteKind::release, first));
+    commit(release_write(first));
     EXPECT_EQ(commit(complete_write(first)), WriteStatus::lease_lost);
     EXPECT_EQ(task(run, "a").status, TaskStatus::queued);
     EXPECT_EQ(step(run, "a").status, StepStatus::running);
@@ -269,7 +269,7 @@ TEST_P(FlowCommitTest, a_task_released_waits_for_its_time) {
     for (int i = 0; i < 5; ++i) {
         const HeldTask held = claim_task();
         EXPECT_EQ(held.claimed.attempts, 1) << "a release is no attempt";
-        EXPECT_EQ(commit(task_write(WriteKind::release, held, 10s)), WriteStatus::done);
+        EXPECT_EQ(commit(release_write(held, 10s)), WriteStatus::done);
         EXPECT_EQ(task(run, "a").status, TaskStatus::queued);
         EXPECT_EQ(task(run, "a").attempts, 0);
         EXPECT_EQ(message(held.message.id)->strikes, 0);
@@ -286,7 +286,7 @@ TEST_P(FlowCommitTest, many_tasks_are_given_back_at_once) {
     std::vector<Write> writes;
     for (const HeldTask& held : claim_tasks()) {
         const bool odd = held.ref().task_index % 2 == 1;
-        writes.push_back(task_write(odd ? WriteKind::hand_back : WriteKind::release, held));
+        writes.push_back(odd ? hand_back_write(held) : release_write(held));
     }
     EXPECT_EQ(commit_all(writes), std::vector(6, WriteStatus::done));
     EXPECT_EQ(count("tasks", "status = 'QUEUED' and attempts = 0"), 6);

@@ -166,7 +166,7 @@ TEST_P(FlowLeaseTest, a_lease_can_be_extended) {
     const RunId run = start_flow();
     const HeldTask held = claim_task();
     advance(60s);
-    const Write extension = task_write(WriteKind::extend, held, 30s);
+    const Write extension = extend_write(held, 30s);
     EXPECT_EQ(
         store().backend()->heartbeat({}, std::span(&extension, 1)).outcomes.at(0).status,
         WriteStatus::done

@@ -134,7 +134,7 @@ TEST_P(FlowRaceTest, workers_that_complete_one_map_together_finish_it_once) {
                         writes.push_back(
                             held.ref().step == "each"
                                 ? complete_write(held, held.message.payload.text)
-                                : task_write(WriteKind::hand_back, held)
+                                : hand_back_write(held)
                         );
                     }
                     commit_until_done(mine, writes);

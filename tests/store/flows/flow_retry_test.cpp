@@ -138,7 +138,7 @@ TEST_P(FlowRetryTest, siblings_in_a_workers_hands_are_told_when_the_run_fails) {
     EXPECT_EQ(commit(fail_write(held[0])), WriteStatus::done);
     EXPECT_EQ(task_states(run), "a.0 ERROR, b.0 CANCELLED, c.0 CANCELLED");
     EXPECT_TRUE(poll().empty()) << "queued ones leave the queue at once";
-    const Write extension = task_write(WriteKind::extend, held[1], 30s);
+    const Write extension = extend_write(held[1], 30s);
     const auto beat = store().backend()->heartbeat({}, std::span(&extension, 1));
     EXPECT_EQ(beat.outcomes.at(0).status, WriteStatus::cancelled);
     EXPECT_EQ(commit(complete_write(held[1])), WriteStatus::cancelled);
@@ -153,7 +153,7 @@ TEST_P(FlowRetryTest, a_permanent_failure_is_not_tried_again) {
     const RunId run = start_flow();
     const HeldTask held = claim_task();
     Write write = fail_write(held, "bad request");
-    write.permanent = true;
+    write.as<seam::FailTask>().permanent = true;
     EXPECT_EQ(commit(write), WriteStatus::done);
     EXPECT_EQ(status(run), RunStatus::error);
     EXPECT_EQ(task(run, "a").attempts, 1);
@@ -166,7 +166,7 @@ TEST_P(FlowRetryTest, a_worker_may_name_the_delay) {
     const RunId run = start_flow();
     const HeldTask held = claim_task();
     Write write = fail_write(held);
-    write.retry_delay = 7s;
+    write.as<seam::FailTask>().retry_delay = 7s;
     EXPECT_EQ(commit(write), WriteStatus::done);
     EXPECT_EQ(message(held.message.id)->visible_at, start + 7s);
     EXPECT_EQ(task(run, "a").status, TaskStatus::queued);

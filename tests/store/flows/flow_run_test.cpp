@@ -74,7 +74,7 @@ TEST_P(FlowRunTest, a_worker_is_told_of_the_cancel_at_its_heartbeat) {
         store().backend()->run_wakeups(), [&](RunId id) { told = id.value(); }
     );
     open().cancel(run, "no");
-    const Write extension = task_write(WriteKind::extend, held, 30s);
+    const Write extension = extend_write(held, 30s);
     EXPECT_EQ(
         store().backend()->heartbeat({}, std::span(&extension, 1)).outcomes.at(0).status,
         WriteStatus::cancelled

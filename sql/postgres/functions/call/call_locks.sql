@@ -1,12 +1,10 @@
--- Locks of runs that wait for runs. They go from the waiting run down to the one it waits for; batches of workers
--- take all others but their own with `skip locked`. Whoever follows calls does it for 100 levels at most: by its key
--- a run may wait for itself, which has no end. Where nobody waits for anything each costs one look at an empty table.
+-- Locks of runs that wait for runs; the lock order is in functions/README.md. Calls are followed for 100 levels at most:
+-- by its key a run may wait for itself, which has no end. If no run waits for another, each costs one look at an empty
+-- table.
 
 -- Those of the runs whose callers, and theirs, could be locked.
 create or replace function {schema}.lock_callers(run_ids bigint[]) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     kept     bigint[] := run_ids;
@@ -47,14 +45,12 @@ end
 $$;
 comment on function {schema}.lock_callers is 'Internal: locks those who wait for runs, as far as nobody else has them.';
 
--- Runs are about to fail, or steps of them to be skipped (fates), and their rows are locked, as are their callers:
+-- Runs are about to fail, or steps of them to be skipped (decisions), and their rows are locked, as are their callers:
 -- locks all that ends with them. Those are runs that they wait for, and runs that wait for them at a task without
 -- an attempt left, with their tasks and what these wait for. Returns the runs of which somebody else has a part.
-create or replace function {schema}.lock_called(fates text[], run_ids bigint[], step_indexes integer[])
+create or replace function {schema}.lock_called(decisions text[], run_ids bigint[], step_indexes integer[])
 returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -67,19 +63,19 @@ begin
     if not exists (select from {schema}.calls) then
         return blocked;
     end if;
-    select array_agg(u.run_id) as roots, array_agg(u.run_id) as runs, array_agg(u.fate) as fates,
+    select array_agg(u.run_id) as roots, array_agg(u.run_id) as runs, array_agg(u.decision) as decisions,
            array_agg(u.step_index) as indexes
     into ends
-    from unnest(fates, run_ids, step_indexes) as u (fate, run_id, step_index)
-    where u.fate = 'fail' or u.fate like 'skip%';
+    from unnest(decisions, run_ids, step_indexes) as u (decision, run_id, step_index)
+    where u.decision = 'fail' or u.decision like 'skip%';
 
     -- Up: tasks that fail with these runs.
     above := ends;
     for level in 1..100 loop
         select array_agg(u.root) as roots, array_agg(t.run_id) as runs, array_agg(t.step_index) as indexes,
-               array_agg(t.task_index) as tasks, array_agg(t.message_id) as messages, null::text[] as fates
+               array_agg(t.task_index) as tasks, array_agg(t.message_id) as messages, null::text[] as decisions
         into above
-        from unnest(above.roots, above.runs, above.fates) as u (root, run_id, fate)
+        from unnest(above.roots, above.runs, above.decisions) as u (root, run_id, decision)
         cross join lateral (
             select t.run_id, t.step_index, t.task_index, t.message_id
             from {schema}.calls c
@@ -89,19 +85,19 @@ begin
             where c.run_id = u.run_id and t.status = 'RUNNING'
             offset 0
         ) t
-        where u.fate = 'fail';
+        where u.decision = 'fail';
         exit when above.runs is null;
-        above.fates := ({schema}.task_fates(
-            above.messages, above.runs, above.runs, above.indexes, above.tasks, null, null)).fates;
+        above.decisions := ({schema}.failure_decisions(
+            above.messages, above.runs, above.runs, above.indexes, above.tasks, null, null)).decisions;
         -- Of two with one caller the first counts; but each may come to be the only one.
-        above.fates := array_replace(array_replace(above.fates, 'cancelled', 'fail'), 'overtaken', 'skip');
-        busy := {schema}.lock_siblings(above.fates, above.runs, above.indexes, false);
+        above.decisions := array_replace(array_replace(above.decisions, 'cancelled', 'fail'), 'superseded', 'skip');
+        busy := {schema}.lock_siblings(above.decisions, above.runs, above.indexes, false);
         blocked := blocked || array(
             select u.root from unnest(above.roots, above.runs) as u (root, run_id) where u.run_id = any(busy)
         );
         ends.roots := ends.roots || above.roots;
         ends.runs := ends.runs || above.runs;
-        ends.fates := ends.fates || above.fates;
+        ends.decisions := ends.decisions || above.decisions;
         ends.indexes := ends.indexes || above.indexes;
     end loop;
 
@@ -109,16 +105,16 @@ begin
     for level in 1..100 loop
         select array_agg(u.root) as roots, array_agg(c.run_id) as runs
         into below
-        from unnest(ends.roots, ends.runs, ends.fates, ends.indexes) as u (root, run_id, fate, step_index)
+        from unnest(ends.roots, ends.runs, ends.decisions, ends.indexes) as u (root, run_id, decision, step_index)
         cross join lateral (
             select c.run_id from {schema}.calls c
             where c.caller_run_id = u.run_id
-              and (u.fate = 'fail' or c.caller_step = (
+              and (u.decision = 'fail' or c.caller_step = (
                       select s.step_id from {schema}.steps s
                       where s.run_id = u.run_id and s.position = u.step_index))
             offset 0
         ) c
-        where u.fate = 'fail' or u.fate like 'skip%';
+        where u.decision = 'fail' or u.decision like 'skip%';
         exit when below.runs is null;
         blocked := blocked || array(
             select u.root
@@ -136,9 +132,9 @@ begin
         );
         ends.roots := below.roots;
         ends.runs := below.runs;
-        ends.fates := array_fill('fail'::text, array[cardinality(below.runs)]);
+        ends.decisions := array_fill('fail'::text, array[cardinality(below.runs)]);
         ends.indexes := null;
-        busy := {schema}.lock_siblings(ends.fates, ends.runs, null, false);
+        busy := {schema}.lock_siblings(ends.decisions, ends.runs, null, false);
         blocked := blocked || array(
             select u.root from unnest(ends.roots, ends.runs) as u (root, run_id) where u.run_id = any(busy)
         );
@@ -169,7 +165,6 @@ comment on function {schema}.free_to_end is 'Internal: those of the runs that ca
 
 -- For finish_runs(): a null instead of the tid of a run whose caller is locked, or, where it fails (errors),
 -- something that ends with it.
-drop function if exists {schema}.unless_caller_busy(bigint[], tid[]);  -- it has a new parameter
 create or replace function {schema}.unless_caller_busy(
     run_ids bigint[], tids tid[], errors text[] default null
 ) returns tid[]
@@ -198,7 +193,6 @@ comment on function {schema}.unless_caller_busy is 'Internal: leaves out runs wh
 -- By hand: waits for the locks of all that wait for the run, from the top down.
 create or replace function {schema}.wait_for_callers(run_id bigint) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
     caller record;

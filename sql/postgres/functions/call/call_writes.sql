@@ -1,8 +1,5 @@
 -- How a run comes to be waited for: by a step of a code-first run, or by a task. See call/calls.sql.
 
-drop function if exists {schema}.trigger_called(  -- it has new parameters
-    tid[], boolean, text[], text[], integer[], bigint[], timestamptz[], text[], integer[], bigint[], integer[], text[],
-    boolean);
 
 -- Creates the called runs; null if the caller's lease does not hold. A step or task that already waits for a run
 -- (table `calls`) keeps waiting for that one, so each run is created once without an idempotency key, and no producer can
@@ -92,7 +89,6 @@ comment on function {schema}.add_calls is 'Internal: notes who waits for which r
 -- A run that has ended before it was called (its key was there) has nobody else to tell of its end.
 create or replace function {schema}.end_calls_of_ended(children bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     perform {schema}.end_calls(array_agg(r.run_id), at)
@@ -130,13 +126,11 @@ create or replace function {schema}.call_runs(
     out outcomes text[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
     now_at   timestamptz := {schema}.clock();
-    forever  constant bigint := 100 * 365.25 * 86400000;
+    forever  constant bigint := {rule:until_called_ms};
     held     record;
     made     record;
     size     constant integer := coalesce(cardinality(run_ids), 0);
@@ -170,7 +164,7 @@ begin
         array_fill(forever, array[size]), null, attempts, null, step_ids, positions,
         waiting, step_attempts, inputs,
         pause_messages => array(
-            select format('waits for a run of workflow ''%s''', u.workflow)
+            select format('{text:waits_for_workflow}', u.workflow)
             from unnest(made.children, workflows) with ordinality as u (child, workflow, place) order by u.place),
         elapsed_us => elapsed_us, event_kinds => event_kinds, event_data => event_data, repeated => repeated);
     if not held.complete then
@@ -204,8 +198,6 @@ create or replace function {schema}.delegate_tasks(
     out outcomes text[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -229,7 +221,7 @@ begin
     queues := made.queues;
     perform {schema}.add_calls(made.children, run_ids, step_slugs, task_indexes);
     update {schema}.messages m
-    set state = 'waiting', visible_at = now_at + interval '100 years', strikes = 0, worker_id = null
+    set state = 'waiting', visible_at = now_at + interval '{rule:until_called_ms} milliseconds', strikes = 0, worker_id = null
     where m.ctid = any(held.tids);
     outcomes := {schema}.mark_invalid({schema}.task_outcomes(
         array(select case when u.tid is not null then 'done' end

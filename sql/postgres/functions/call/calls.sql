@@ -6,8 +6,6 @@
 -- lock_callers(), free_to_end() or wait_for_callers().
 create or replace function {schema}.end_calls(run_ids bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -34,7 +32,7 @@ begin
     cross join lateral (
         select case when r.good then coalesce(r.output, 'null') end as output,
                case when not r.good then format(
-                   'run %s of workflow ''%s'' ended as %s: %s', r.run_id, q.name, r.status,
+                   '{text:called_run_ended}', r.run_id, q.name, r.status,
                    case when r.status = 'SUCCESS' then 'its output is not JSON'
                         else {schema}.error_message(r.error) end) end as message
         from (
@@ -63,8 +61,6 @@ create or replace function {schema}.end_step_calls(
     callers bigint[], step_ids text[], outputs text[], messages text[], at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
@@ -81,7 +77,7 @@ begin
         returning s.run_id, s.step_id, s.error, s.delivery
     )
     insert into {schema}.events (run_id, kind, data, delivery, at)
-    select e.run_id, case when e.error is null then 'step_succeeded' else 'step_failed' end,
+    select e.run_id, case when e.error is null then '{event:step_succeeded}' else '{event:step_failed}' end,
            coalesce(e.error, format('{"step":%s,"attempt":1}', to_json(e.step_id::text))), e.delivery,
            end_step_calls.at
     from ended e
@@ -108,8 +104,6 @@ create or replace function {schema}.end_task_calls(
     at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -119,7 +113,7 @@ begin
            array_agg(t.workflow_id) as workflows, array_agg(t.priority) as priorities,
            array_agg(t.step_index) as indexes, array_agg(u.task_index) as tasks,
            array_agg(u.output) as outputs, array_agg(u.message) as errors,
-           array_agg(case when u.message is null then '(0,1)'::tid end) as done,
+           array_agg(u.message is null) as done,
            array_agg(case when u.message is not null then t.message_id end) as failed
     into n
     from unnest(callers, step_slugs, end_task_calls.task_indexes, outputs, messages)
@@ -137,8 +131,8 @@ begin
         return;
     end if;
     delete from {schema}.messages m using unnest(n.message_ids, n.done) as u (id, done)
-    where m.message_id = any(array[u.id]) and u.done is not null;
-    perform {schema}.tell_of_flows(c.ended, c.queues, true)
+    where m.message_id = any(array[u.id]) and u.done;
+    perform {schema}.notify_flows(c.ended, c.queues, true)
     from {schema}.complete_held_tasks(
         n.done, n.runs, n.workflows, n.priorities, n.indexes, n.tasks, n.outputs, at) c;
     -- Looked at again: what follows from the completed ones may have ended a run, with its other tasks.
@@ -156,7 +150,7 @@ begin
         );
     end if;
     if cardinality(array_remove(n.failed, null)) > 0 then
-        perform {schema}.tell_of_flows(f.ended, f.queues, true)
+        perform {schema}.notify_flows(f.ended, f.queues, true)
         from {schema}.fail_held_tasks(
             n.failed, n.runs, n.runs, n.indexes, n.tasks, n.errors, null, null, true, at) f;
     end if;
@@ -167,7 +161,6 @@ comment on function {schema}.end_task_calls is 'Internal: completes or fails tas
 -- These runs have ended without success: what they wait for is cancelled.
 create or replace function {schema}.cancel_called(run_ids bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
     call record;
@@ -184,7 +177,7 @@ begin
         -- Forgotten before it is cancelled: nobody wants to hear of its end.
         delete from {schema}.calls c where c.run_id = call.run_id;
         perform {schema}.cancel_child(
-            call.run_id, format('run %s, which waited for it, is %s', call.caller, call.status), at);
+            call.run_id, format('{text:caller_ended}', call.caller, call.status), at);
     end loop;
 end
 $$;
@@ -210,7 +203,7 @@ begin
     where r.run_id = cancel_child.run_id and r.status not in ('SUCCESS', 'ERROR', 'CANCELLED');
     if found then
         perform {schema}.cancel_locked(run_id, reason, run.audited, run.delivery, at);
-        perform {schema}.tell_of_run(run_id);
+        perform {schema}.notify_run(run_id);
     end if;
 end
 $$;
@@ -220,7 +213,6 @@ comment on function {schema}.cancel_child is 'Internal: cancels a run that nobod
 create or replace function {schema}.drop_call(run_id bigint, step_slug text, task_index integer, at timestamptz)
 returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
     called bigint;

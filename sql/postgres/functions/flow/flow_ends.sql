@@ -4,8 +4,6 @@
 -- then tasks.
 create or replace function {schema}.close_tasks(run_ids bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     messages bigint[];
@@ -25,17 +23,15 @@ $$;
 comment on function {schema}.close_tasks is 'Internal: takes the open tasks of runs that end out of the queue.';
 
 -- A step ends its run: ERROR with the same error; of two of one run the first counts.
-create or replace function {schema}.flow_fail_runs(
+create or replace function {schema}.fail_steps(
     run_ids bigint[], step_indexes integer[], errors text[], at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     with failed as (
         update {schema}.steps s
-        set status = 'ERROR', error = u.error, completed_at = flow_fail_runs.at
+        set status = 'ERROR', error = u.error, completed_at = fail_steps.at
         from (
             select distinct on (u.run_id) u.run_id, u.error, f.step_slug, r.worker_id, r.audited
             from unnest(run_ids, step_indexes, errors) with ordinality as u (run_id, step_index, error, place)
@@ -54,30 +50,28 @@ begin
         returning s.run_id, s.error, u.worker_id, u.audited
     )
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-    select f.run_id, 'step_failed', f.error, f.worker_id, 0, flow_fail_runs.at from failed f where f.audited;
-    perform {schema}.flow_end_as_error(run_ids, errors, 'run_failed', at);
+    select f.run_id, '{event:step_failed}', f.error, f.worker_id, 0, fail_steps.at from failed f where f.audited;
+    perform {schema}.fail_flow_runs(run_ids, errors, '{event:run_failed}', at);
 end
 $$;
-comment on function {schema}.flow_fail_runs is 'Internal: ends flows'' runs as ERROR, each by a step of it.';
+comment on function {schema}.fail_steps is 'Internal: ends flows'' runs as ERROR, each by a step of it.';
 
 -- What has ended already stays as it is.
-create or replace function {schema}.flow_end_as_error(
+create or replace function {schema}.fail_flow_runs(
     run_ids bigint[], errors text[], event_kind text, at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     ended bigint[];
 begin
     with failed as (
         update {schema}.runs r
-        set status = 'ERROR', error = u.error, updated_at = flow_end_as_error.at,
-            completed_at = flow_end_as_error.at
+        set status = 'ERROR', error = u.error, updated_at = fail_flow_runs.at,
+            completed_at = fail_flow_runs.at
         from (
             select distinct on (u.run_id) u.run_id, u.error
-            from unnest(flow_end_as_error.run_ids, errors) with ordinality as u (run_id, error, place)
+            from unnest(fail_flow_runs.run_ids, errors) with ordinality as u (run_id, error, place)
             order by u.run_id, u.place
         ) u
         where r.run_id = any(array[u.run_id]) and r.status in ('QUEUED', 'RUNNING')
@@ -85,7 +79,7 @@ begin
     ),
     told as (
         insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-        select f.run_id, event_kind, f.error, f.worker_id, 0, flow_end_as_error.at
+        select f.run_id, event_kind, f.error, f.worker_id, 0, fail_flow_runs.at
         from failed f join {schema}.workflows w using (workflow_id)
         where w.audit <> 'off'
     )
@@ -98,8 +92,8 @@ begin
     perform {schema}.end_calls(ended, at);
     -- What pawl itself ended them for is an alert.
     perform {schema}.publish_run_ends(
-        ended, at, array_fill(nullif(event_kind, 'run_failed'), array[cardinality(ended)])
+        ended, at, array_fill(nullif(event_kind, '{event:run_failed}'), array[cardinality(ended)])
     );
 end
 $$;
-comment on function {schema}.flow_end_as_error is 'Internal: ends flows'' runs as ERROR; nothing of them stays open.';
+comment on function {schema}.fail_flow_runs is 'Internal: ends flows'' runs as ERROR; nothing of them stays open.';

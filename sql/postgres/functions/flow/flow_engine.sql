@@ -1,6 +1,27 @@
--- The transitions of a flow's run: steps become ready, start, end; dependents count down; runs end. All of
--- it in the caller's transaction, for many runs at once. Who calls these has locked the runs' rows, so
--- nobody else writes their steps.
+-- The transitions of a flow's run, as in src/rowstore/flow/flow_engine.h, but for many runs at once:
+--
+--   a step is done (SUCCESS, SKIPPED)  -> each dependent counts down; at 0 it becomes ready
+--   a step becomes ready               -> its condition; then its tasks are made, or, if a map has no
+--                                         elements or the condition is not met, it is done
+--   no step is left                    -> the run is SUCCESS
+--   a step fails                       -> the run is ERROR, everything open is CANCELLED
+--
+--   FlowEngine                            here
+--   start                                 start_flow_runs (flow_tasks.sql)
+--   start_steps                           copy_flow_run (flow_runs.sql)
+--   succeed_step                          complete_held_tasks (task_reports.sql), then advance_runs
+--   work, release_dependents, succeed     advance_runs
+--   become_ready, start_single            advance_runs for plain steps, else start_conditional_steps
+--   start_map, judge, not_met, skip_step  start_conditional_steps (start_conditional_steps.sql)
+--   skip_dependents                       skip_dependents
+--   reject_output                         reject_outputs (task_reports.sql)
+--   exhaust_step                          exhaust_steps (task_failures.sql)
+--   fail_step                             fail_steps (flow_ends.sql)
+--   fail                                  fail_flow_runs (flow_ends.sql)
+--   close                                 close_runs (run/run_ends.sql)
+--
+-- All of it happens in the caller's transaction, and the caller has locked the rows of the runs: no other session
+-- writes their steps.
 --
 -- Items are aligned arrays. For `offset 0` and `= any(array[...])` see run/run_writes.sql. What only some
 -- flows have (conditions, maps, skips, calls) costs the others nothing: `plain` steps start in the
@@ -16,20 +37,18 @@ comment on function {schema}.is_plain_step is 'Internal: whether a step has neit
 -- Its timeout and 2 s for the answer; null: the claim's own lease.
 create or replace function {schema}.task_lease_ms(step_timeout_ms bigint, flow_timeout_ms bigint) returns bigint
 language sql immutable
-as $$ select nullif(coalesce(step_timeout_ms, flow_timeout_ms, 0), 0) + 2000 $$;
+as $$ select nullif(coalesce(step_timeout_ms, flow_timeout_ms, 0), 0) + {rule:task_grace_ms} $$;
 comment on function {schema}.task_lease_ms is 'Internal: how long a worker may be silent about a task.';
 
 -- Steps that were done (SUCCESS, or SKIPPED without cascade) just now: dependents count down, those
 -- without open dependencies start, and so on; runs without open steps end. `finished` are the runs of all
 -- steps that became SUCCESS or SKIPPED, one entry for each step. `begun`: tasks of them were started.
-create or replace function {schema}.flow_go_on(
+create or replace function {schema}.advance_runs(
     run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
     finished bigint[], begun boolean, at timestamptz,
     out ended bigint[], out failed bigint[], out started boolean
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -41,8 +60,8 @@ begin
     while cardinality(run_ids) > 0 loop
         with due as (
             select n.run_id, n.workflow_id, n.priority, d.step_index, count(*)::integer as done
-            from unnest(flow_go_on.run_ids, flow_go_on.workflow_ids, flow_go_on.priorities,
-                        flow_go_on.step_indexes) as n (run_id, workflow_id, priority, step_index)
+            from unnest(advance_runs.run_ids, advance_runs.workflow_ids, advance_runs.priorities,
+                        advance_runs.step_indexes) as n (run_id, workflow_id, priority, step_index)
             cross join lateral (
                 select d.step_index from {schema}.flow_deps d
                 where d.workflow_id = n.workflow_id and d.dep_index = n.step_index
@@ -54,7 +73,7 @@ begin
             update {schema}.steps s
             set remaining_deps = s.remaining_deps - d.done,
                 status = case when d.plain and s.remaining_deps = d.done then 'RUNNING' else s.status end,
-                started_at = case when d.plain and s.remaining_deps = d.done then flow_go_on.at end,
+                started_at = case when d.plain and s.remaining_deps = d.done then advance_runs.at end,
                 initial_tasks = case when d.plain and s.remaining_deps = d.done then 1 end,
                 remaining_tasks = case when d.plain and s.remaining_deps = d.done then 1 end
             from (
@@ -79,7 +98,7 @@ begin
                 (queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index, task_index,
                  lease_ms, lane)
             select c.workflow_id, c.priority, case when c.start_delay_ms > 0 then 'waiting' else 'ready' end,
-                   flow_go_on.at + {schema}.ms(c.start_delay_ms), flow_go_on.at, 'null', c.run_id,
+                   advance_runs.at + {schema}.ms(c.start_delay_ms), advance_runs.at, 'null', c.run_id,
                    c.step_index, 0, c.lease_ms, case when c.lanes <> 'off' or in_lane then c.step_index end
             from counted c where c.remaining_deps = 0 and c.plain
             order by c.run_id, c.step_index
@@ -87,7 +106,7 @@ begin
         ),
         added as (
             insert into {schema}.tasks (run_id, step_index, task_index, message_id, status, queued_at)
-            select m.run_id, m.step_index, 0, m.message_id, 'QUEUED', flow_go_on.at from made m
+            select m.run_id, m.step_index, 0, m.message_id, 'QUEUED', advance_runs.at from made m
         )
         select array_agg(c.run_id) filter (where not c.plain) as runs,
                array_agg(c.workflow_id) filter (where not c.plain) as workflows,
@@ -100,14 +119,14 @@ begin
         exit when ready.runs is null;
 
         select * into special
-        from {schema}.flow_start_special(
+        from {schema}.start_conditional_steps(
             ready.runs, ready.workflows, ready.priorities, ready.indexes, null, at);
         finished := finished || special.finished;
         started := started or special.started;
         if special.failed_runs is not null then
             failed := failed || special.failed_runs;
             -- A run that fails here goes no further.
-            perform {schema}.flow_fail_runs(
+            perform {schema}.fail_steps(
                 special.failed_runs, special.failed_indexes, special.failed_errors, at);
         end if;
         select array_agg(n.run_id), array_agg(n.workflow_id), array_agg(n.priority), array_agg(n.step_index)
@@ -120,12 +139,12 @@ begin
     if cardinality(finished) > 0 then
         with counted as (
             update {schema}.runs r
-            set remaining_steps = r.remaining_steps - n.done, updated_at = flow_go_on.at,
+            set remaining_steps = r.remaining_steps - n.done, updated_at = advance_runs.at,
                 status = case when r.remaining_steps = n.done then 'SUCCESS'
                               when begun and r.completed_at is null then 'RUNNING' else r.status end,
                 started_at = case when begun or r.remaining_steps = n.done
-                                  then coalesce(r.started_at, flow_go_on.at) else r.started_at end,
-                completed_at = case when r.remaining_steps = n.done then flow_go_on.at else r.completed_at end,
+                                  then coalesce(r.started_at, advance_runs.at) else r.started_at end,
+                completed_at = case when r.remaining_steps = n.done then advance_runs.at else r.completed_at end,
                 -- {"<leaf>": output, ...} over the steps of the run that no step of the run depends on
                 output = case when r.remaining_steps = n.done then (
                     select '{' || coalesce(string_agg('"' || s.step_id || '":' || s.output, ',' order by s.position),
@@ -142,7 +161,7 @@ begin
                     )
                 ) end
             from (
-                select u as run_id, count(*)::integer as done from unnest(flow_go_on.finished) u
+                select u as run_id, count(*)::integer as done from unnest(advance_runs.finished) u
                 group by u order by u
             ) n
             where r.run_id = any(array[n.run_id])
@@ -150,7 +169,7 @@ begin
         ),
         told as (
             insert into {schema}.events (run_id, kind, data, delivery, at)
-            select c.run_id, 'run_succeeded', '{}', 0, flow_go_on.at
+            select c.run_id, '{event:run_succeeded}', '{}', 0, advance_runs.at
             from counted c
             cross join lateral (
                 select from {schema}.workflows w
@@ -166,5 +185,5 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.flow_go_on is
+comment on function {schema}.advance_runs is
     'Internal: counts dependents of steps that are done down, starts those that are ready, ends runs without open steps.';

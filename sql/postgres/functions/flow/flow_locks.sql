@@ -1,13 +1,11 @@
 -- What reports about tasks have in common: locks, outcomes, wake-ups.
 --
--- Locks: the run's row, then messages, then tasks and steps. Two reports about one run follow each other;
--- runs never wait for each other.
+-- The lock order is in functions/README.md. Two reports about one run follow each other; those of different runs never
+-- meet.
 
 -- Those of the runs that are live and that nobody else has locked; `complete`: all.
 create or replace function {schema}.lock_flow_runs(run_ids bigint[], out locked bigint[], out complete boolean)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     select array_agg(u.run_id) filter (where r.held), bool_and(r.held is true)
@@ -37,8 +35,6 @@ create or replace function {schema}.lock_task_leases(
     out task_indexes integer[], out complete boolean
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     runs            record;
@@ -96,8 +92,6 @@ create or replace function {schema}.task_outcomes(
     task_indexes integer[], written text[], repeated boolean
 ) returns text[]
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(
         case
@@ -152,7 +146,6 @@ create or replace function {schema}.lock_task(
     out message_id bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -184,7 +177,7 @@ $$;
 comment on function {schema}.lock_task is 'Internal: locks a task for a report about it, or tells why there can be none.';
 
 -- Tells who waits for runs that have ended (or returns them), and wakes who works on the queues.
-create or replace function {schema}.tell_of_flows(ended bigint[], queues bigint[], wake boolean) returns bigint[]
+create or replace function {schema}.notify_flows(ended bigint[], queues bigint[], wake boolean) returns bigint[]
 language plpgsql
 as $$
 begin
@@ -197,14 +190,12 @@ begin
     return null;
 end
 $$;
-comment on function {schema}.tell_of_flows is 'Internal: wakes those who wait for runs, and those who work on queues.';
+comment on function {schema}.notify_flows is 'Internal: wakes those who wait for runs, and those who work on queues.';
 
 -- Tasks whose workers' leases have ended, and which were handed out again just now: a crash uses no attempt.
 create or replace function {schema}.give_attempts_back(message_ids bigint[], deliveries integer[], workers bigint[])
 returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     update {schema}.tasks t set status = 'QUEUED', attempts = t.attempts - 1
     from (
@@ -226,8 +217,6 @@ comment on function {schema}.give_attempts_back is
 -- Tasks whose hand-out is taken back: as if they had not been started.
 create or replace function {schema}.unstart_tasks(message_ids bigint[]) returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     update {schema}.tasks t set status = 'QUEUED', attempts = t.attempts - 1
     from (

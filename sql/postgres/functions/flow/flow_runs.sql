@@ -129,8 +129,6 @@ comment on function {schema}.start_flow(text, json, integer, bigint, timestamptz
 create or replace function {schema}.make_tasks_visible(run_id bigint, workflow_id bigint, at timestamptz)
 returns boolean
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     update {schema}.messages m
@@ -155,7 +153,6 @@ create or replace function {schema}.copy_flow_run(
     origin bigint, workflow_id bigint, forked_at text, before_position integer, at timestamptz
 ) returns bigint
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -216,11 +213,11 @@ begin
     where s.run_id = made and s.status = 'PENDING' and s.remaining_deps = 0;
     if ready.runs is not null then
         select * into special
-        from {schema}.flow_start_special(ready.runs, ready.workflows, ready.priorities, ready.indexes, null, at);
+        from {schema}.start_conditional_steps(ready.runs, ready.workflows, ready.priorities, ready.indexes, null, at);
         special.finished := skipped || special.finished;
-        perform {schema}.flow_after_special(special, at);
+        perform {schema}.finish_conditional_steps(special, at);
     else
-        perform {schema}.flow_go_on('{}', '{}', '{}', '{}', skipped, false, at);
+        perform {schema}.advance_runs('{}', '{}', '{}', '{}', skipped, false, at);
     end if;
     perform pg_notify('pawl_{schema_name}', copy_flow_run.workflow_id::text);
     return made;
@@ -232,9 +229,8 @@ comment on function {schema}.copy_flow_run is 'Internal: a new run of a flow tha
 create or replace function {schema}.cascade_taken_over(run_id bigint, workflow_id bigint, at timestamptz)
 returns bigint[]
 language sql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
-    select {schema}.flow_cascade(
+    select {schema}.skip_dependents(
         array_agg(s.run_id), array_agg(f.workflow_id), array_agg(f.step_index), cascade_taken_over.at)
     from {schema}.steps s
     join {schema}.flow_steps f on f.workflow_id = cascade_taken_over.workflow_id and f.step_index = s.position
@@ -250,8 +246,6 @@ create or replace function {schema}.fail_unhandled_flow(
     flow bigint, flow_slug text, most integer, at timestamptz
 ) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     candidates bigint[];
@@ -288,12 +282,12 @@ begin
         array_fill('fail'::text, array[cardinality(candidates)]), candidates, null, false);
     candidates := array(select u from unnest(candidates) u where u <> all(blocked));
     if cardinality(candidates) > 0 then
-        perform {schema}.flow_end_as_error(
+        perform {schema}.fail_flow_runs(
             candidates,
-            array_fill(format('{"type":"no_handler_registered","message":%s}',
-                              to_json(format('no live worker has a handler for workflow ''%s''', flow_slug))),
+            array_fill(format('{"type":"{event:no_handler_registered}","message":%s}',
+                              to_json(format('{text:no_live_handler}', flow_slug))),
                        array[cardinality(candidates)]),
-            'no_handler_registered', at);
+            '{event:no_handler_registered}', at);
         perform {schema}.take_waiters(candidates, true);
     end if;
     return candidates;

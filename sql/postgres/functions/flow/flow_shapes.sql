@@ -147,7 +147,7 @@ declare
     whose       text := format('flow ''%s''', flow_slug);
     differences text;
 begin
-    select string_agg(format('%s is %s, not %s', n.name, n.stored, n.given), '; ' order by n.place)
+    select string_agg(format('{text:value_differs}', n.name, n.stored, n.given), '; ' order by n.place)
     into differences
     from {schema}.workflows w
     cross join lateral unnest(
@@ -162,7 +162,7 @@ begin
         select string_agg(n.words, '; ' order by n.place)
         from (
             select s.place, case
-                when f.step_slug <> s.slug then format('step %s is ''%s'', not ''%s''', s.place, f.step_slug, s.slug)
+                when f.step_slug <> s.slug then format('{text:step_differs}', s.place, f.step_slug, s.slug)
                 else nullif({schema}.flow_step_difference(
                     flow, s.place, s.step_type, s.deps, s.max_attempts,
                     {schema}.seconds_to_ms(whose, s.base_delay), {schema}.seconds_to_ms(whose, s.timeout),
@@ -178,7 +178,7 @@ begin
         ) n
         where d.words is not null
     ), (
-        select format('it has %s steps, not %s', c.stored, c.given)
+        select format('{text:steps_differ}', c.stored, c.given)
         from (
             select (select count(*) from {schema}.flow_steps f where f.workflow_id = flow) as stored,
                    (select count(*) from {schema}.shape_steps(shape)) as given
@@ -214,7 +214,7 @@ begin
     if difference = '' then
         return 'same';
     elsif force is not true then
-        raise exception 'flow ''%'' exists and differs: %; a new name is a new version', flow_slug, difference
+        raise exception '{text:flow_differs}', flow_slug, difference
             using errcode = 'PW017';
     end if;
     perform {schema}.delete_flow_and_data(flow_slug, true);

@@ -2,14 +2,10 @@
 
 -- New runs: all their steps, and the tasks of those that depend on nothing. `visible`: not before that time.
 -- `strict`: an input that is not the array that a root map needs is refused; else its run is ERROR from the start.
-drop function if exists {schema}.flow_start_runs(  -- it has a new parameter
-    bigint[], bigint[], timestamptz[], timestamptz);
-create or replace function {schema}.flow_start_runs(
+create or replace function {schema}.start_flow_runs(
     run_ids bigint[], workflow_ids bigint[], visible timestamptz[], at timestamptz, strict boolean
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -21,7 +17,7 @@ begin
     with new_steps as materialized (
         select u.run_id, u.workflow_id, u.visible, r.priority, f.step_slug, f.step_index, f.deps_count,
                f.deps_count = 0 and f.plain as starts, f.start_delay_ms, f.lease_ms, f.lanes
-        from unnest(flow_start_runs.run_ids, flow_start_runs.workflow_ids, flow_start_runs.visible)
+        from unnest(start_flow_runs.run_ids, start_flow_runs.workflow_ids, start_flow_runs.visible)
             with ordinality as u (run_id, workflow_id, visible, place)
         cross join lateral (
             select r.priority from {schema}.runs r where r.run_id = u.run_id offset 0
@@ -43,7 +39,7 @@ begin
             (run_id, step_id, position, status, attempt, delivery, started_at, remaining_deps, initial_tasks,
              remaining_tasks)
         select n.run_id, n.step_slug, n.step_index, case when n.starts then 'RUNNING' else 'PENDING' end, 0, 0,
-               case when n.starts then flow_start_runs.at end, n.deps_count,
+               case when n.starts then start_flow_runs.at end, n.deps_count,
                case when n.starts then 1 end, case when n.starts then 1 end
         from new_steps n
     ),
@@ -51,19 +47,19 @@ begin
         insert into {schema}.messages
             (queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index, task_index,
              lease_ms, lane)
-        select n.workflow_id, n.priority, case when t.start > flow_start_runs.at then 'waiting' else 'ready' end,
-               greatest(t.start, flow_start_runs.at), flow_start_runs.at, 'null', n.run_id, n.step_index, 0,
+        select n.workflow_id, n.priority, case when t.start > start_flow_runs.at then 'waiting' else 'ready' end,
+               greatest(t.start, start_flow_runs.at), start_flow_runs.at, 'null', n.run_id, n.step_index, 0,
                n.lease_ms, case when n.lanes <> 'off' or in_lane then n.step_index end
         from new_steps n
         cross join lateral (
-            select coalesce(n.visible, flow_start_runs.at) + {schema}.ms(n.start_delay_ms) as start
+            select coalesce(n.visible, start_flow_runs.at) + {schema}.ms(n.start_delay_ms) as start
         ) t
         where n.starts
         returning message_id, run_id, step_index
     ),
     tasks as (
         insert into {schema}.tasks (run_id, step_index, task_index, message_id, status, queued_at)
-        select m.run_id, m.step_index, 0, m.message_id, 'QUEUED', flow_start_runs.at from made m
+        select m.run_id, m.step_index, 0, m.message_id, 'QUEUED', start_flow_runs.at from made m
     )
     select array_agg(n.run_id) as runs, array_agg(n.workflow_id) as workflows,
            array_agg(n.priority) as priorities, array_agg(n.step_index) as indexes,
@@ -72,23 +68,23 @@ begin
     from new_steps n where n.deps_count = 0 and not n.starts;
     if ready.runs is not null then
         select * into special
-        from {schema}.flow_start_special(
+        from {schema}.start_conditional_steps(
             ready.runs, ready.workflows, ready.priorities, ready.indexes, ready.visible, at);
         if strict then
             perform {schema}.refuse_root_inputs(special.failed_runs, special.failed_indexes, special.failed_errors);
         end if;
-        perform {schema}.flow_after_special(special, at);
+        perform {schema}.finish_conditional_steps(special, at);
     end if;
     with ended as (
         update {schema}.runs r
-        set status = 'SUCCESS', output = '{}', updated_at = flow_start_runs.at, started_at = flow_start_runs.at,
-            completed_at = flow_start_runs.at
-        where r.run_id = any(flow_start_runs.run_ids) and r.remaining_steps = 0 and r.status = 'QUEUED'
+        set status = 'SUCCESS', output = '{}', updated_at = start_flow_runs.at, started_at = start_flow_runs.at,
+            completed_at = start_flow_runs.at
+        where r.run_id = any(start_flow_runs.run_ids) and r.remaining_steps = 0 and r.status = 'QUEUED'
         returning r.run_id, r.workflow_id
     ),
     told as (
         insert into {schema}.events (run_id, kind, data, delivery, at)
-        select e.run_id, 'run_succeeded', '{}', 0, flow_start_runs.at
+        select e.run_id, '{event:run_succeeded}', '{}', 0, start_flow_runs.at
         from ended e
         cross join lateral (
             select from {schema}.workflows w where w.workflow_id = e.workflow_id and w.audit = 'all' offset 0
@@ -100,7 +96,7 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.flow_start_runs is 'Internal: makes the steps of new runs and starts those that depend on nothing.';
+comment on function {schema}.start_flow_runs is 'Internal: makes the steps of new runs and starts those that depend on nothing.';
 
 create or replace function {schema}.refuse_root_inputs(run_ids bigint[], step_indexes integer[], errors text[])
 returns void
@@ -117,7 +113,7 @@ begin
     where u.error::json ->> 'type' = 'not_an_array'
     order by u.run_id, u.step_index limit 1;
     if found then
-        raise exception 'the input of flow ''%'' must be a JSON array: its map step ''%'' has one task per element',
+        raise exception '{text:input_must_be_array}',
             refused.flow_slug, refused.step_slug using errcode = 'PW003';
     end if;
 end
@@ -125,15 +121,15 @@ $$;
 comment on function {schema}.refuse_root_inputs is
     'Internal: refuses new runs whose input is not the array that a root map needs.';
 
--- What follows from flow_start_special(): failures, then the dependents of what is done.
-create or replace function {schema}.flow_after_special(special record, at timestamptz) returns void
+-- What follows from start_conditional_steps(): failures, then the dependents of what is done.
+create or replace function {schema}.finish_conditional_steps(special record, at timestamptz) returns void
 language plpgsql
 as $$
 begin
     if special.failed_runs is not null then
-        perform {schema}.flow_fail_runs(special.failed_runs, special.failed_indexes, special.failed_errors, at);
+        perform {schema}.fail_steps(special.failed_runs, special.failed_indexes, special.failed_errors, at);
     end if;
-    perform {schema}.flow_go_on(
+    perform {schema}.advance_runs(
         array_agg(u.run_id) filter (where not u.fails), array_agg(u.workflow_id) filter (where not u.fails),
         array_agg(u.priority) filter (where not u.fails), array_agg(u.step_index) filter (where not u.fails),
         special.finished, false, at)
@@ -144,7 +140,7 @@ begin
     ) u;
 end
 $$;
-comment on function {schema}.flow_after_special is 'Internal: lets runs go on after steps with conditions or elements were looked at.';
+comment on function {schema}.finish_conditional_steps is 'Internal: lets runs go on after steps with conditions or elements were looked at.';
 
 -- Of messages in our hands: which tasks they are, what has been made of these, and their limits.
 create or replace function {schema}.tasks_of_messages(
@@ -152,8 +148,6 @@ create or replace function {schema}.tasks_of_messages(
     out statuses text[], out attempts integer[], out max_attempts integer[]
 )
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(m.run_id), array_agg(m.step_index), array_agg(m.task_index), array_agg(t.status),
            array_agg(t.attempts), array_agg(t.max_attempts)
@@ -182,15 +176,13 @@ comment on function {schema}.tasks_of_messages is 'Internal: the tasks that mess
 -- messages are in our hands. What somebody has locked comes up again in a moment. True where any was.
 create or replace function {schema}.fail_exhausted(message_ids bigint[], at timestamptz) returns boolean
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     n record;
 begin
     select array_agg(t.id) as messages, array_agg(t.run_id) as runs, array_agg(t.step_index) as indexes,
            array_agg(t.task_index) as tasks,
-           array_agg(format('no report within its lease (attempt %s)', t.attempts)) as errors
+           array_agg(format('{text:task_unreported}', t.attempts)) as errors
     into n
     from {schema}.tasks_of_messages(message_ids) a
     cross join lateral unnest(message_ids, a.run_ids, a.step_indexes, a.task_indexes, a.statuses, a.attempts,
@@ -212,8 +204,6 @@ create or replace function {schema}.fail_messages(
     at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     settled record;
@@ -223,10 +213,10 @@ begin
         message_ids, ({schema}.lock_flow_runs(run_ids)).locked, run_ids, step_indexes, task_indexes, errors,
         array_fill(true, array[cardinality(message_ids)]), null, false, at);
     update {schema}.messages m
-    set state = 'waiting', visible_at = fail_messages.at + interval '100 milliseconds'
+    set state = 'waiting', visible_at = fail_messages.at + interval '{rule:busy_end_pause_ms} milliseconds'
     from unnest(message_ids, settled.outcomes) as u (message_id, outcome)
     where m.message_id = any(array[u.message_id]) and u.outcome = 'busy';
-    perform {schema}.tell_of_flows(settled.ended, settled.queues, true);
+    perform {schema}.notify_flows(settled.ended, settled.queues, true);
 end
 $$;
 comment on function {schema}.fail_messages is 'Internal: fails tasks whose messages are in our hands.';
@@ -234,8 +224,6 @@ comment on function {schema}.fail_messages is 'Internal: fails tasks whose messa
 -- The tasks among dead letters.
 create or replace function {schema}.bury_tasks(message_ids bigint[], reasons text[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     perform {schema}.fail_messages(
@@ -265,7 +253,7 @@ create or replace function {schema}.claim_tasks(
     qty              integer,
     lease_ms         bigint default null,
     worker_id        bigint default null,
-    default_lease_ms bigint default 30000,
+    default_lease_ms bigint default {rule:default_lease_ms},
     after_queue      bigint default 0,
     floor_priority   integer default null,
     floor_message    bigint default null,
@@ -281,8 +269,6 @@ create or replace function {schema}.claim_tasks(
     timeout_ms bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -404,8 +390,6 @@ comment on function {schema}.claim_tasks is
 create or replace function {schema}.begin_runs(message_ids bigint[], worker_id bigint, at timestamptz)
 returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     update {schema}.runs r
     set status = 'RUNNING', started_at = begin_runs.at, updated_at = begin_runs.at,

@@ -5,11 +5,10 @@ create or replace function {schema}.check_slug(what text, slug text) returns voi
 language plpgsql immutable
 as $$
 begin
-    if slug is null or slug !~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$' then
-        raise exception 'invalid % slug ''%'': use 1 to 128 letters, digits and ''_'', not starting with a digit',
-            what, slug using errcode = 'PW003';
+    if slug is null or slug !~ '^[A-Za-z_][A-Za-z0-9_]*$' or length(slug) > {rule:max_name_bytes} then
+        raise exception '{text:slug}', what, slug, {rule:max_name_bytes} using errcode = 'PW003';
     elsif slug = 'run' then
-        raise exception 'invalid % slug ''run'': it names the run''s input', what using errcode = 'PW003';
+        raise exception '{text:slug_run}', what using errcode = 'PW003';
     end if;
 end
 $$;
@@ -21,9 +20,9 @@ language plpgsql immutable
 as $$
 begin
     if seconds < 0 then
-        raise exception '% must not be negative', what using errcode = 'PW003';
-    elsif seconds > 100 * 365.25 * 86400 then
-        raise exception '% is longer than 100 years', what using errcode = 'PW003';
+        raise exception '{text:negative}', what using errcode = 'PW003';
+    elsif seconds > {rule:longest_delay_s} then
+        raise exception '{text:too_long}', what using errcode = 'PW003';
     end if;
     return round(seconds * 1000)::bigint;
 end
@@ -31,13 +30,12 @@ $$;
 comment on function {schema}.seconds_to_ms is 'Internal: a time in seconds as milliseconds; refuses negative ones.';
 
 -- 0 and 1 mean the same: no retry. Null stays null.
-drop function if exists {schema}.check_attempts(text, integer);
 create or replace function {schema}.checked_attempts(whose text, max_attempts integer) returns integer
 language plpgsql immutable
 as $$
 begin
-    if max_attempts not between 0 and 1000000 then
-        raise exception '%: max_attempts must be 0 (no retry) to 1000000', whose using errcode = 'PW003';
+    if max_attempts not between 0 and {rule:max_attempts} then
+        raise exception '{text:task_attempts}', whose, {rule:max_attempts} using errcode = 'PW003';
     end if;
     return case when max_attempts = 0 then 1 else max_attempts end;
 end
@@ -55,7 +53,7 @@ begin
     from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
     where q.name = flow_slug and w.is_flow;
     if id is null then
-        raise exception 'flow ''%'' does not exist: create it first', flow_slug using errcode = 'PW016';
+        raise exception '{text:flow_missing}', flow_slug using errcode = 'PW016';
     end if;
     return id;
 end
@@ -91,8 +89,9 @@ begin
         if id is not null then
             insert into {schema}.workflows
                 (workflow_id, max_attempts, backoff_base_ms, task_timeout_ms, is_flow, created_at)
-            values (id, coalesce(create_flow.max_attempts, 3), coalesce(base_delay_ms, 5000),
-                    nullif(coalesce(timeout_ms, 60000), 0), true, now_at);
+            values (id, coalesce(create_flow.max_attempts, {rule:default_flow_attempts}),
+                    coalesce(base_delay_ms, {rule:default_flow_base_delay_ms}),
+                    nullif(coalesce(timeout_ms, {rule:default_flow_timeout_ms}), 0), true, now_at);
             return;
         end if;
         update {schema}.workflows w
@@ -134,7 +133,7 @@ as $$
 begin
     return pattern::json;
 exception when others then
-    raise exception '%: % is not JSON: %', whose, pattern_name, sqlerrm using errcode = 'PW003';
+    raise exception '{text:not_json}', whose, pattern_name, sqlerrm using errcode = 'PW003';
 end
 $$;
 comment on function {schema}.check_pattern is 'Internal: a condition pattern as JSON; refuses what is none.';
@@ -147,7 +146,7 @@ create or replace function {schema}.flow_step_difference(
 ) returns text
 language sql stable
 as $$
-    select coalesce(string_agg(format('%s is %s, not %s', n.name, n.stored, n.given), '; ' order by n.place), '')
+    select coalesce(string_agg(format('{text:value_differs}', n.name, n.stored, n.given), '; ' order by n.place), '')
     from {schema}.flow_steps f
     cross join lateral unnest(
         array['step_type', 'deps', 'max_attempts', 'base_delay', 'timeout', 'start_delay',
@@ -248,7 +247,7 @@ begin
                 flow, found_index, add_step.step_type, wanted, add_step.max_attempts, base_ms, limit_ms,
                 start_ms, required, forbidden, add_step.when_unmet, add_step.when_exhausted);
             if difference <> '' then
-                raise exception '% exists and differs: %; a new name is a new version', whose, difference
+                raise exception '{text:step_of_flow_differs}', add_step.step_slug, add_step.flow_slug, difference
                     using errcode = 'PW017';
             end if;
             return;
@@ -257,7 +256,7 @@ begin
         -- The workflow before its queue, as in delete_workflow.
         perform from {schema}.workflows w where w.workflow_id = flow for key share;
         if not found then
-            raise exception 'flow ''%'' does not exist: create it first', flow_slug using errcode = 'PW016';
+            raise exception '{text:flow_missing}', flow_slug using errcode = 'PW016';
         end if;
         -- Starts hold it shared: a run has all of the steps that its flow had at one moment.
         perform {schema}.lock_queue(flow);
@@ -344,7 +343,7 @@ begin
     end if;
     select count(*) into live from {schema}.runs r where {schema}.run_group(r) in (0, 1) and r.workflow_id = id;
     if live > 0 then
-        raise exception 'flow ''%'' has % live runs: cancel them, let them end, or force it', flow_slug, live
+        raise exception '{text:flow_has_runs}', flow_slug, live
             using errcode = 'PW008';
     end if;
     perform {schema}.flow_id(flow_slug);  -- says that it does not exist any more

@@ -63,8 +63,6 @@ create or replace function {schema}.claim_lanes(
     now_at timestamptz, next_due timestamptz, more boolean, notes text
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -82,7 +80,7 @@ begin
         select array_agg(d.tid) filter (where d.good) as tids, array_agg(d.message_id) filter (where d.good) as ids,
                array_agg(d.priority) filter (where d.good) as priorities,
                array_agg(d.message_id) filter (where d.poison) as poison,
-               array_agg(format('poison: handed out %s times without a report', d.strikes))
+               array_agg(format('poison: {text:unreported}', d.strikes))
                    filter (where d.poison) as reasons,
                (array_agg(d.tid order by d.message_id) filter (where not d.good and not d.poison))[1] as suspect,
                array_agg(d.message_id) filter (where d.state = 'leased' and not d.poison) as lost,

@@ -22,14 +22,14 @@ create or replace function {schema}.check_poll(
 language plpgsql immutable
 as $$
 begin
-    if vt is null or vt < 0 or vt > 100 * 365.25 * 86400 then
+    if vt is null or vt < 0 or vt > {rule:longest_delay_s} then
         raise exception 'vt must be 0 or more seconds, at most 100 years' using errcode = 'PW003';
-    elsif qty is null or qty not between 1 and 10000 then
-        raise exception 'qty must be 1 to 10000' using errcode = 'PW003';
-    elsif max_poll_seconds is null or max_poll_seconds not between 0 and 3600 then
-        raise exception 'max_poll_seconds must be 0 to 3600' using errcode = 'PW003';
-    elsif poll_interval_ms is null or poll_interval_ms not between 1 and 60000 then
-        raise exception 'poll_interval_ms must be 1 to 60000' using errcode = 'PW003';
+    elsif qty is null or qty not between 1 and {rule:max_batch} then
+        raise exception 'qty must be 1 to {rule:max_batch}' using errcode = 'PW003';
+    elsif max_poll_seconds is null or max_poll_seconds not between 0 and {rule:longest_poll_s} then
+        raise exception 'max_poll_seconds must be 0 to {rule:longest_poll_s}' using errcode = 'PW003';
+    elsif poll_interval_ms is null or poll_interval_ms not between 1 and {rule:longest_poll_interval_ms} then
+        raise exception 'poll_interval_ms must be 1 to {rule:longest_poll_interval_ms}' using errcode = 'PW003';
     end if;
 end
 $$;
@@ -138,8 +138,6 @@ comment on function {schema}.read_with_poll is
 -- Read again after a lease that ended without a report: can be started again.
 create or replace function {schema}.requeue_tasks(message_ids bigint[]) returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     update {schema}.tasks t set status = 'QUEUED'
     from (
@@ -162,8 +160,6 @@ comment on function {schema}.requeue_tasks is 'Internal: tasks whose messages we
 create or replace function {schema}.start_tasks(flow_slug text, msg_ids bigint[], worker_id bigint default null)
 returns setof {schema}.started_tasks
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -188,7 +184,7 @@ begin
     if held.unread is not null then
         update {schema}.messages m
         set state = 'leased', delivery = m.delivery + 1, strikes = m.strikes + 1,
-            visible_at = now_at + {schema}.ms(coalesce(q.lease_ms, 30000))
+            visible_at = now_at + {schema}.ms(coalesce(q.lease_ms, {rule:default_lease_ms}))
         from {schema}.queues q
         where m.message_id = any(held.unread) and q.queue_id = flow and exists (
             select from {schema}.tasks t

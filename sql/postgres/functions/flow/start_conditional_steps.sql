@@ -49,51 +49,44 @@ as $$
 $$;
 comment on function {schema}.dep_slugs is 'Internal: the dependencies of a flow''s step.';
 
--- Ready steps with conditions or elements. The steps returned are done already: skipped, or a map of
--- nothing. `visible`: not before that time (of root steps; null: now).
-create or replace function {schema}.flow_start_special(
-    runs bigint[], workflows bigint[], run_priorities integer[], indexes integer[],
-    visible timestamptz[], at timestamptz,
-    out run_ids bigint[], out workflow_ids bigint[], out priorities integer[], out step_indexes integer[],
-    out finished bigint[], out started boolean,
-    out failed_runs bigint[], out failed_indexes integer[], out failed_errors text[]
+-- What becomes of ready steps (decisions): start, empty (a map of nothing), skip, skip-cascade, or fail with an error.
+-- All results are aligned with the steps; sources are the arrays of maps, tasks how many each step gets.
+create or replace function {schema}.judge_steps(
+    runs bigint[], workflows bigint[], indexes integer[],
+    out slugs text[], out sources text[], out tasks integer[], out maps boolean[], out delays bigint[],
+    out leases bigint[], out in_lanes boolean[], out decisions text[], out errors text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-    n        record;
-    cascaded bigint[];
-    in_lane  boolean := current_setting('transaction_isolation') <> 'read committed';  -- see flow/lanes.sql
+    in_lane boolean := current_setting('transaction_isolation') <> 'read committed';  -- see flow/lanes.sql
 begin
-    -- What becomes of each: start, empty, skip, skip-cascade, or fail with an error.
-    select array_agg(b.slug) as slugs, array_agg(b.source) as sources, array_agg(b.tasks) as tasks,
-           array_agg(b.is_map) as maps, array_agg(b.delay_ms) as delays, array_agg(b.lease_ms) as leases,
-           array_agg(b.in_lane) as in_lanes,
+    select array_agg(b.slug), array_agg(b.source), array_agg(b.tasks),
+           array_agg(b.is_map), array_agg(b.delay_ms), array_agg(b.lease_ms),
+           array_agg(b.in_lane),
            array_agg(
                case when b.verdict = 'unmet' then b.when_unmet
                     when b.verdict <> 'met' or b.tasks is null then 'fail'
                     when b.tasks = 0 then 'empty'
                     else 'start' end order by b.place
-           ) as fates,
+           ),
            array_agg(
                case when b.verdict = 'unmet' then format(
                         '{"type":"condition_unmet","message":%s,"step":"%s"}',
-                        to_json(format('the condition of step ''%s'' is not met', b.slug)), b.slug)
+                        to_json(format('{text:condition_unmet}', b.slug)), b.slug)
                     when b.verdict <> 'met' then format(
                         '{"type":"condition_error","message":%s,"step":"%s"}',
-                        to_json(format('the condition of step ''%s'' cannot be checked: %s', b.slug, b.verdict)),
+                        to_json(format('{text:condition_failed}', b.slug, b.verdict)),
                         b.slug)
                     when b.tasks is null then format(
                         '{"type":"not_an_array","message":%s,"step":"%s"}',
-                        to_json(format('map step ''%s'' needs an array: %s is none', b.slug,
+                        to_json(format('{text:map_needs_array}', b.slug,
                                        coalesce('the output of step ''' || b.dep || '''', 'the run''s input'))),
                         b.slug)
                     end order by b.place
-           ) as errors
-    into n
+           )
+    into slugs, sources, tasks, maps, delays, leases, in_lanes, decisions, errors
     from (
         select i.*, case when i.verdict <> 'met' then 0
                          when i.is_map then {schema}.element_count(i.source)
@@ -130,88 +123,120 @@ begin
         order by i.place
         offset 0
     ) b;
+end
+$$;
+comment on function {schema}.judge_steps is 'Internal: whether ready steps start, are skipped, or fail.';
 
+-- The tasks of the steps that start, and their messages.
+create or replace function {schema}.create_tasks(
+    runs bigint[], workflows bigint[], run_priorities integer[], indexes integer[], visible timestamptz[],
+    judged record, at timestamptz
+) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+begin
+    with elements as materialized (
+        select u.run_id, u.workflow_id, u.priority, u.step_index, u.place, e.task_index, e.element,
+               coalesce(u.visible, create_tasks.at) + {schema}.ms(u.delay_ms) as start, u.lease_ms,
+               u.in_lane
+        from unnest(runs, workflows, run_priorities, indexes, judged.sources, judged.maps, judged.delays,
+                    judged.leases, judged.in_lanes, judged.decisions, visible) with ordinality
+            as u (run_id, workflow_id, priority, step_index, source, is_map, delay_ms, lease_ms, in_lane, decision,
+                  visible, place)
+        cross join lateral (
+            select (e.place - 1)::integer as task_index, e.value::text as element
+            from json_array_elements(case when u.is_map then u.source else '[0]' end::json)
+                with ordinality as e (value, place)
+        ) e
+        where u.decision = 'start'
+        order by u.place, e.task_index
+    ),
+    numbered as materialized (
+        select nextval('{schema}.messages_message_id_seq') as message_id, e.* from elements e
+    ),
+    made as (
+        insert into {schema}.messages
+            (message_id, queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index,
+             task_index, lease_ms, lane)
+        select e.message_id, e.workflow_id, e.priority,
+               case when e.start > create_tasks.at then 'waiting' else 'ready' end,
+               greatest(e.start, create_tasks.at), create_tasks.at, 'null', e.run_id,
+               e.step_index, e.task_index, e.lease_ms,
+               case when e.in_lane then e.step_index end
+        from numbered e
+    )
+    insert into {schema}.tasks
+        (run_id, step_index, task_index, message_id, status, queued_at, input)
+    select e.run_id, e.step_index, e.task_index, e.message_id, 'QUEUED', create_tasks.at,
+           case when judged.maps[e.place::integer] then e.element end
+    from numbered e;
+end
+$$;
+comment on function {schema}.create_tasks is 'Internal: makes the tasks of steps that start.';
+
+-- Ready steps with conditions or elements. The steps returned are done already: skipped, or a map of
+-- nothing. `visible`: not before that time (of root steps; null: now).
+create or replace function {schema}.start_conditional_steps(
+    runs bigint[], workflows bigint[], run_priorities integer[], indexes integer[],
+    visible timestamptz[], at timestamptz,
+    out run_ids bigint[], out workflow_ids bigint[], out priorities integer[], out step_indexes integer[],
+    out finished bigint[], out started boolean,
+    out failed_runs bigint[], out failed_indexes integer[], out failed_errors text[]
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    n        record;
+    cascaded bigint[];
+begin
+    n := {schema}.judge_steps(runs, workflows, indexes);
     update {schema}.steps s
-    set status = case u.fate when 'start' then 'RUNNING' when 'empty' then 'SUCCESS' else 'SKIPPED' end,
-        skip_reason = case when u.fate like 'skip%' then 'condition_unmet' end,
-        started_at = case when u.fate in ('start', 'empty') then flow_start_special.at end,
-        completed_at = case when u.fate <> 'start' then flow_start_special.at end,
-        initial_tasks = case when u.fate in ('start', 'empty') then u.tasks end,
-        remaining_tasks = case when u.fate in ('start', 'empty') then u.tasks end,
-        output = case when u.fate = 'empty' then '[]' end
-    from unnest(runs, n.slugs, n.fates, n.tasks) as u (run_id, slug, fate, tasks)
-    where s.run_id = any(array[u.run_id]) and s.step_id = u.slug and u.fate <> 'fail';
+    set status = case u.decision when 'start' then 'RUNNING' when 'empty' then 'SUCCESS' else 'SKIPPED' end,
+        skip_reason = case when u.decision like 'skip%' then 'condition_unmet' end,
+        started_at = case when u.decision in ('start', 'empty') then start_conditional_steps.at end,
+        completed_at = case when u.decision <> 'start' then start_conditional_steps.at end,
+        initial_tasks = case when u.decision in ('start', 'empty') then u.tasks end,
+        remaining_tasks = case when u.decision in ('start', 'empty') then u.tasks end,
+        output = case when u.decision = 'empty' then '[]' end
+    from unnest(runs, n.slugs, n.decisions, n.tasks) as u (run_id, slug, decision, tasks)
+    where s.run_id = any(array[u.run_id]) and s.step_id = u.slug and u.decision <> 'fail';
 
-    started := 'start' = any(n.fates);
+    started := 'start' = any(n.decisions);
     if started then
-        with elements as materialized (
-            select u.run_id, u.workflow_id, u.priority, u.step_index, u.place, e.task_index, e.element,
-                   coalesce(u.visible, flow_start_special.at) + {schema}.ms(u.delay_ms) as start, u.lease_ms,
-                   u.in_lane
-            from unnest(runs, workflows, run_priorities, indexes, n.sources, n.maps, n.delays, n.leases, n.in_lanes,
-                        n.fates, visible) with ordinality
-                as u (run_id, workflow_id, priority, step_index, source, is_map, delay_ms, lease_ms, in_lane, fate,
-                      visible, place)
-            cross join lateral (
-                select (e.place - 1)::integer as task_index, e.value::text as element
-                from json_array_elements(case when u.is_map then u.source else '[0]' end::json)
-                    with ordinality as e (value, place)
-            ) e
-            where u.fate = 'start'
-            order by u.place, e.task_index
-        ),
-        numbered as materialized (
-            select nextval('{schema}.messages_message_id_seq') as message_id, e.* from elements e
-        ),
-        made as (
-            insert into {schema}.messages
-                (message_id, queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index,
-                 task_index, lease_ms, lane)
-            select e.message_id, e.workflow_id, e.priority,
-                   case when e.start > flow_start_special.at then 'waiting' else 'ready' end,
-                   greatest(e.start, flow_start_special.at), flow_start_special.at, 'null', e.run_id,
-                   e.step_index, e.task_index, e.lease_ms,
-                   case when e.in_lane then e.step_index end
-            from numbered e
-        )
-        insert into {schema}.tasks
-            (run_id, step_index, task_index, message_id, status, queued_at, input)
-        select e.run_id, e.step_index, e.task_index, e.message_id, 'QUEUED', flow_start_special.at,
-               case when n.maps[e.place::integer] then e.element end
-        from numbered e;
+        perform {schema}.create_tasks(runs, workflows, run_priorities, indexes, visible, n, at);
     end if;
 
-    select array_agg(u.run_id) filter (where u.fate in ('skip', 'empty')),
-           array_agg(u.workflow_id) filter (where u.fate in ('skip', 'empty')),
-           array_agg(u.priority) filter (where u.fate in ('skip', 'empty')),
-           array_agg(u.step_index) filter (where u.fate in ('skip', 'empty')),
-           array_agg(u.run_id) filter (where u.fate in ('skip', 'skip-cascade', 'empty')),
-           array_agg(u.run_id) filter (where u.fate = 'fail'),
-           array_agg(u.step_index) filter (where u.fate = 'fail'),
-           array_agg(u.error) filter (where u.fate = 'fail')
+    select array_agg(u.run_id) filter (where u.decision in ('skip', 'empty')),
+           array_agg(u.workflow_id) filter (where u.decision in ('skip', 'empty')),
+           array_agg(u.priority) filter (where u.decision in ('skip', 'empty')),
+           array_agg(u.step_index) filter (where u.decision in ('skip', 'empty')),
+           array_agg(u.run_id) filter (where u.decision in ('skip', 'skip-cascade', 'empty')),
+           array_agg(u.run_id) filter (where u.decision = 'fail'),
+           array_agg(u.step_index) filter (where u.decision = 'fail'),
+           array_agg(u.error) filter (where u.decision = 'fail')
     into run_ids, workflow_ids, priorities, step_indexes, finished, failed_runs, failed_indexes,
          failed_errors
-    from unnest(runs, workflows, run_priorities, indexes, n.fates, n.errors)
-        as u (run_id, workflow_id, priority, step_index, fate, error);
-    if 'skip-cascade' = any(n.fates) then
-        select {schema}.flow_cascade(array_agg(u.run_id), array_agg(u.workflow_id), array_agg(u.step_index), at)
+    from unnest(runs, workflows, run_priorities, indexes, n.decisions, n.errors)
+        as u (run_id, workflow_id, priority, step_index, decision, error);
+    if 'skip-cascade' = any(n.decisions) then
+        select {schema}.skip_dependents(array_agg(u.run_id), array_agg(u.workflow_id), array_agg(u.step_index), at)
         into cascaded
-        from unnest(runs, workflows, indexes, n.fates) as u (run_id, workflow_id, step_index, fate)
-        where u.fate = 'skip-cascade';
+        from unnest(runs, workflows, indexes, n.decisions) as u (run_id, workflow_id, step_index, decision)
+        where u.decision = 'skip-cascade';
         finished := finished || cascaded;
     end if;
 end
 $$;
-comment on function {schema}.flow_start_special is
+comment on function {schema}.start_conditional_steps is
     'Internal: starts ready steps with conditions or elements, or skips them, or tells why their runs fail.';
 
 -- All that depends on these steps, at any distance, is skipped; returns the runs, one entry per step.
-create or replace function {schema}.flow_cascade(
+create or replace function {schema}.skip_dependents(
     run_ids bigint[], workflow_ids bigint[], step_indexes integer[], at timestamptz
 ) returns bigint[]
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     with recursive below (run_id, workflow_id, step_index) as (
         select u.run_id, u.workflow_id, d.step_index
@@ -230,7 +255,7 @@ as $$
     ),
     skipped as (
         update {schema}.steps s
-        set status = 'SKIPPED', skip_reason = 'dependency_skipped', completed_at = flow_cascade.at
+        set status = 'SKIPPED', skip_reason = 'dependency_skipped', completed_at = skip_dependents.at
         from (
             select b.run_id, f.step_slug from below b
             cross join lateral (
@@ -243,4 +268,4 @@ as $$
     )
     select coalesce(array_agg(s.run_id), '{}') from skipped s
 $$;
-comment on function {schema}.flow_cascade is 'Internal: skips all that depends on skipped steps.';
+comment on function {schema}.skip_dependents is 'Internal: skips all that depends on skipped steps.';

@@ -3,36 +3,35 @@
 -- base_delay * 2^attempts, at most an hour.
 create or replace function {schema}.flow_retry_delay_ms(base_ms bigint, attempts integer) returns bigint
 language sql immutable
-as $$ select least(3600000, least(base_ms, 3600000) * (1::bigint << least(attempts, 22))) $$;
+as $$ select least({rule:longest_flow_delay_ms}, least(base_ms, {rule:longest_flow_delay_ms})
+    * (1::bigint << least(attempts, {rule:most_flow_doublings}))) $$;
 comment on function {schema}.flow_retry_delay_ms is 'Internal: how long a failed task waits for its next attempt.';
 
 -- What becomes of failed tasks: retry, or what their steps say of used up attempts; busy where the run is
 -- not locked. Of one run that fails, and of one step that is skipped, the first report counts: the others
--- are `cancelled` and `overtaken`.
-create or replace function {schema}.task_fates(
+-- are `cancelled` and `superseded`.
+create or replace function {schema}.failure_decisions(
     message_ids bigint[], locked_runs bigint[], run_ids bigint[], step_indexes integer[],
     task_indexes integer[], permanents boolean[], retry_delays_ms bigint[],
-    out fates text[], out delays_ms bigint[], out attempts integer[], out workflows bigint[],
+    out decisions text[], out delays_ms bigint[], out attempts integer[], out workflows bigint[],
     out priorities integer[], out slugs text[], out workers bigint[], out deliveries integer[],
     out audited boolean[]
 )
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(
-               case when n.fate in ('busy', 'fail') and n.place = coalesce(n.first_fail, n.place) then n.fate
-                    when n.fate <> 'busy' and n.first_fail is not null then 'cancelled'
-                    when n.fate <> 'busy' and n.first_skip <> n.place then 'overtaken'
-                    else n.fate end order by n.place),
+               case when n.decision in ('busy', 'fail') and n.place = coalesce(n.first_fail, n.place) then n.decision
+                    when n.decision <> 'busy' and n.first_fail is not null then 'cancelled'
+                    when n.decision <> 'busy' and n.first_skip <> n.place then 'superseded'
+                    else n.decision end order by n.place),
            array_agg(n.delay_ms order by n.place), array_agg(n.attempts order by n.place),
            array_agg(n.workflow_id order by n.place), array_agg(n.priority order by n.place),
            array_agg(n.slug order by n.place), array_agg(n.worker_id order by n.place),
            array_agg(n.delivery order by n.place), array_agg(n.audited order by n.place)
     from (
         select n.*,
-               min(n.place) filter (where n.fate = 'fail') over (partition by n.run_id) as first_fail,
-               min(n.place) filter (where n.fate like 'skip%') over (partition by n.run_id, n.step_index)
+               min(n.place) filter (where n.decision = 'fail') over (partition by n.run_id) as first_fail,
+               min(n.place) filter (where n.decision like 'skip%') over (partition by n.run_id, n.step_index)
                    as first_skip
         from (
             select u.place, u.run_id, u.step_index, x.attempts, x.workflow_id, x.priority, x.slug, x.worker_id,
@@ -41,7 +40,7 @@ as $$
                    case when u.message_id is null or x.slug is null or u.run_id <> all(locked_runs)
                              or locked_runs is null then 'busy'
                         when u.permanent is not true and x.attempts < x.max_attempts then 'retry'
-                        else x.when_exhausted end as fate
+                        else x.when_exhausted end as decision
             from unnest(message_ids, run_ids, step_indexes, task_indexes, permanents, retry_delays_ms)
                 with ordinality
                 as u (message_id, run_id, step_index, task_index, permanent, retry_delay_ms, place)
@@ -60,16 +59,14 @@ as $$
         ) n
     ) n
 $$;
-comment on function {schema}.task_fates is 'Internal: what becomes of tasks that have failed.';
+comment on function {schema}.failure_decisions is 'Internal: what becomes of tasks that have failed.';
 
 -- Locks the messages of all that ends with a failed run or a skipped step; returns the runs of which
 -- somebody else has one.
 create or replace function {schema}.lock_siblings(
-    fates text[], run_ids bigint[], step_indexes integer[], wait boolean
+    decisions text[], run_ids bigint[], step_indexes integer[], wait boolean
 ) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     messages bigint[];
@@ -77,14 +74,14 @@ declare
     held     bigint[];
 begin
     select array_agg(t.message_id), array_agg(u.run_id) into messages, runs
-    from unnest(fates, run_ids, step_indexes) as u (fate, run_id, step_index)
+    from unnest(decisions, run_ids, step_indexes) as u (decision, run_id, step_index)
     cross join lateral (
         select t.message_id from {schema}.tasks t
         where t.run_id = u.run_id and t.status in ('QUEUED', 'RUNNING')
-          and (u.fate = 'fail' or t.step_index = u.step_index)
+          and (u.decision = 'fail' or t.step_index = u.step_index)
         offset 0
     ) t
-    where u.fate = 'fail' or u.fate like 'skip%';
+    where u.decision = 'fail' or u.decision like 'skip%';
     if wait then
         perform from {schema}.messages m where m.message_id = any(messages) order by m.message_id for update;
         return '{}';
@@ -113,8 +110,6 @@ create or replace function {schema}.fail_held_tasks(
     out outcomes text[], out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -122,17 +117,17 @@ declare
     blocked bigint[];
 begin
     select * into n
-    from {schema}.task_fates(
+    from {schema}.failure_decisions(
         message_ids, locked_runs, run_ids, step_indexes, task_indexes, permanents, retry_delays_ms);
-    if n.fates && array['fail', 'skip', 'skip-cascade'] then
-        blocked := {schema}.lock_siblings(n.fates, run_ids, step_indexes, wait);
+    if n.decisions && array['fail', 'skip', 'skip-cascade'] then
+        blocked := {schema}.lock_siblings(n.decisions, run_ids, step_indexes, wait);
         if not wait then
-            blocked := blocked || {schema}.lock_called(n.fates, run_ids, step_indexes);
+            blocked := blocked || {schema}.lock_called(n.decisions, run_ids, step_indexes);
         end if;
         if cardinality(blocked) > 0 then
-            n.fates := array(
-                select case when u.run_id = any(blocked) then 'busy' else u.fate end
-                from unnest(n.fates, run_ids) with ordinality as u (fate, run_id, place) order by u.place
+            n.decisions := array(
+                select case when u.run_id = any(blocked) then 'busy' else u.decision end
+                from unnest(n.decisions, run_ids) with ordinality as u (decision, run_id, place) order by u.place
             );
         end if;
     end if;
@@ -141,43 +136,43 @@ begin
     set state = case when u.delay_ms > 0 then 'waiting' else 'ready' end,
         visible_at = fail_held_tasks.at + {schema}.ms(u.delay_ms), strikes = 0, attempts = m.attempts + 1,
         worker_id = null, last_error = u.error
-    from unnest(message_ids, n.fates, n.delays_ms, errors) as u (message_id, fate, delay_ms, error)
-    where m.message_id = any(array[u.message_id]) and u.fate = 'retry';
+    from unnest(message_ids, n.decisions, n.delays_ms, errors) as u (message_id, decision, delay_ms, error)
+    where m.message_id = any(array[u.message_id]) and u.decision = 'retry';
     update {schema}.tasks t
-    set status = case when u.fate = 'retry' then 'QUEUED' else 'ERROR' end, error = u.error,
-        completed_at = case when u.fate <> 'retry' then fail_held_tasks.at end
-    from unnest(run_ids, step_indexes, task_indexes, n.fates, errors)
-        as u (run_id, step_index, task_index, fate, error)
+    set status = case when u.decision = 'retry' then 'QUEUED' else 'ERROR' end, error = u.error,
+        completed_at = case when u.decision <> 'retry' then fail_held_tasks.at end
+    from unnest(run_ids, step_indexes, task_indexes, n.decisions, errors)
+        as u (run_id, step_index, task_index, decision, error)
     where t.run_id = any(array[u.run_id]) and t.step_index = u.step_index and t.task_index = u.task_index
-      and u.fate in ('retry', 'fail', 'skip', 'skip-cascade');
+      and u.decision in ('retry', 'fail', 'skip', 'skip-cascade');
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-    select u.run_id, case when u.fate = 'retry' then 'task_retry' else 'step_skipped' end,
+    select u.run_id, case when u.decision = 'retry' then '{event:task_retry}' else '{event:step_skipped}' end,
            format('{"step":"%s","task_index":%s,"attempt":%s,"error":%s}', u.slug, u.task_index, u.attempts,
                   to_json(coalesce(u.error, ''))),
            u.worker_id, u.delivery, fail_held_tasks.at
-    from unnest(run_ids, task_indexes, n.fates, errors, n.slugs, n.attempts, n.workers, n.deliveries, n.audited)
-        as u (run_id, task_index, fate, error, slug, attempts, worker_id, delivery, audited)
-    where u.audited and u.fate in ('retry', 'skip', 'skip-cascade');
+    from unnest(run_ids, task_indexes, n.decisions, errors, n.slugs, n.attempts, n.workers, n.deliveries, n.audited)
+        as u (run_id, task_index, decision, error, slug, attempts, worker_id, delivery, audited)
+    where u.audited and u.decision in ('retry', 'skip', 'skip-cascade');
 
     outcomes := array(
         select case when u.message_id is null then null
-                    when u.fate in ('busy', 'cancelled') then u.fate
-                    when u.fate = 'overtaken' then 'lease_lost'
+                    when u.decision in ('busy', 'cancelled') then u.decision
+                    when u.decision = 'superseded' then 'lease_lost'
                     else 'done' end
-        from unnest(message_ids, n.fates) with ordinality as u (message_id, fate, place) order by u.place
+        from unnest(message_ids, n.decisions) with ordinality as u (message_id, decision, place) order by u.place
     );
-    if 'retry' = any(n.fates) then
+    if 'retry' = any(n.decisions) then
         queues := n.workflows;
     end if;
-    if n.fates && array['fail', 'skip', 'skip-cascade'] then
+    if n.decisions && array['fail', 'skip', 'skip-cascade'] then
         delete from {schema}.messages m
         where m.message_id = any(array(
-            select u.message_id from unnest(message_ids, n.fates) as u (message_id, fate)
-            where u.fate in ('fail', 'skip', 'skip-cascade')
+            select u.message_id from unnest(message_ids, n.decisions) as u (message_id, decision)
+            where u.decision in ('fail', 'skip', 'skip-cascade')
         ));
         select f.ended, queues || f.queues into ended, queues
-        from {schema}.end_failed_steps(
-            n.fates, run_ids, n.workflows, n.priorities, step_indexes, n.slugs, n.attempts, errors, at) f;
+        from {schema}.exhaust_steps(
+            n.decisions, run_ids, n.workflows, n.priorities, step_indexes, n.slugs, n.attempts, errors, at) f;
     end if;
     queues := array(select distinct u from unnest(queues) u where u is not null);
 end
@@ -185,14 +180,12 @@ $$;
 comment on function {schema}.fail_held_tasks is 'Internal: records failures of tasks in hand, and what follows from them.';
 
 -- Tasks have failed for good: their steps are skipped, or their runs fail.
-create or replace function {schema}.end_failed_steps(
-    fates text[], run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
+create or replace function {schema}.exhaust_steps(
+    decisions text[], run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
     slugs text[], attempts integer[], errors text[], at timestamptz,
     out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -206,25 +199,25 @@ begin
     words := array(
         select format('{"type":"task_failed","message":%s,"step":"%s","attempt":%s}', to_json(coalesce(u.error, '')), u.slug,
                       u.attempts)
-        from unnest(errors, slugs, end_failed_steps.attempts) with ordinality as u (error, slug, attempts, place)
+        from unnest(errors, slugs, exhaust_steps.attempts) with ordinality as u (error, slug, attempts, place)
         order by u.place
     );
     select array_agg(u.run_id) as all_runs, array_agg(u.step_index) as all_indexes,
-           array_agg(u.run_id) filter (where u.fate = 'skip') as runs,
-           array_agg(u.workflow_id) filter (where u.fate = 'skip') as workflows,
-           array_agg(u.priority) filter (where u.fate = 'skip') as priorities,
-           array_agg(u.step_index) filter (where u.fate = 'skip') as indexes,
-           array_agg(u.run_id) filter (where u.fate = 'skip-cascade') as cascade_runs,
-           array_agg(u.workflow_id) filter (where u.fate = 'skip-cascade') as cascade_workflows,
-           array_agg(u.step_index) filter (where u.fate = 'skip-cascade') as cascade_indexes
+           array_agg(u.run_id) filter (where u.decision = 'skip') as runs,
+           array_agg(u.workflow_id) filter (where u.decision = 'skip') as workflows,
+           array_agg(u.priority) filter (where u.decision = 'skip') as priorities,
+           array_agg(u.step_index) filter (where u.decision = 'skip') as indexes,
+           array_agg(u.run_id) filter (where u.decision = 'skip-cascade') as cascade_runs,
+           array_agg(u.workflow_id) filter (where u.decision = 'skip-cascade') as cascade_workflows,
+           array_agg(u.step_index) filter (where u.decision = 'skip-cascade') as cascade_indexes
     into skipped
-    from unnest(fates, run_ids, workflow_ids, priorities, step_indexes)
-        as u (fate, run_id, workflow_id, priority, step_index)
-    where u.fate like 'skip%';
+    from unnest(decisions, run_ids, workflow_ids, priorities, step_indexes)
+        as u (decision, run_id, workflow_id, priority, step_index)
+    where u.decision like 'skip%';
     if skipped.all_runs is not null then
         -- Results of finished siblings stay; the open ones leave the queue.
         with left_open as (
-            update {schema}.tasks t set status = 'SKIPPED', completed_at = end_failed_steps.at
+            update {schema}.tasks t set status = 'SKIPPED', completed_at = exhaust_steps.at
             from unnest(skipped.all_runs, skipped.all_indexes) as u (run_id, step_index)
             where t.run_id = any(array[u.run_id]) and t.step_index = u.step_index
               and t.status in ('QUEUED', 'RUNNING')
@@ -235,26 +228,26 @@ begin
         if siblings is not null and exists (select from {schema}.calls) then
             -- What they wait for is not needed any more.
             perform {schema}.drop_call(c.caller_run_id, c.caller_step, c.caller_task, at)
-            from unnest(run_ids, slugs, fates) as u (run_id, slug, fate)
+            from unnest(run_ids, slugs, decisions) as u (run_id, slug, decision)
             cross join lateral (
                 select c.caller_run_id, c.caller_step, c.caller_task from {schema}.calls c
                 where c.caller_run_id = u.run_id and c.caller_step = u.slug and c.caller_task is not null
                 offset 0
             ) c
-            where u.fate like 'skip%';
+            where u.decision like 'skip%';
         end if;
         update {schema}.steps s
         set status = 'SKIPPED', skip_reason = 'handler_failed', error = u.error,
-            completed_at = end_failed_steps.at
-        from unnest(run_ids, slugs, fates, words) as u (run_id, slug, fate, error)
-        where s.run_id = any(array[u.run_id]) and s.step_id = u.slug and u.fate like 'skip%';
+            completed_at = exhaust_steps.at
+        from unnest(run_ids, slugs, decisions, words) as u (run_id, slug, decision, error)
+        where s.run_id = any(array[u.run_id]) and s.step_id = u.slug and u.decision like 'skip%';
         finished := skipped.all_runs;
         if skipped.cascade_runs is not null then
-            finished := finished || {schema}.flow_cascade(
+            finished := finished || {schema}.skip_dependents(
                 skipped.cascade_runs, skipped.cascade_workflows, skipped.cascade_indexes, at);
         end if;
         select * into next
-        from {schema}.flow_go_on(
+        from {schema}.advance_runs(
             coalesce(skipped.runs, '{}'), skipped.workflows, skipped.priorities, skipped.indexes, finished, true,
             at);
         ended := next.ended || next.failed;
@@ -263,16 +256,16 @@ begin
         end if;
     end if;
     select array_agg(u.run_id) into failed
-    from unnest(fates, run_ids) as u (fate, run_id) where u.fate = 'fail';
+    from unnest(decisions, run_ids) as u (decision, run_id) where u.decision = 'fail';
     if failed is not null then
-        perform {schema}.flow_fail_runs(array_agg(u.run_id), array_agg(u.step_index), array_agg(u.error), at)
-        from unnest(fates, run_ids, step_indexes, words) as u (fate, run_id, step_index, error)
-        where u.fate = 'fail';
+        perform {schema}.fail_steps(array_agg(u.run_id), array_agg(u.step_index), array_agg(u.error), at)
+        from unnest(decisions, run_ids, step_indexes, words) as u (decision, run_id, step_index, error)
+        where u.decision = 'fail';
         ended := ended || failed;
     end if;
 end
 $$;
-comment on function {schema}.end_failed_steps is 'Internal: skips steps, or fails runs, whose tasks have no attempt left.';
+comment on function {schema}.exhaust_steps is 'Internal: skips steps, or fails runs, whose tasks have no attempt left.';
 
 create or replace function {schema}.fail_tasks(
     message_ids     bigint[],
@@ -288,8 +281,6 @@ create or replace function {schema}.fail_tasks(
     out outcomes text[], out awaited bigint[], out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -311,7 +302,7 @@ begin
     ended := result.ended;
     queues := result.queues;
     outcomes := result.outcomes;
-    awaited := {schema}.tell_of_flows(ended, queues, wake);
+    awaited := {schema}.notify_flows(ended, queues, wake);
     if not held.complete then
         outcomes := {schema}.task_outcomes(
             outcomes, message_ids, deliveries, run_ids, step_slugs, task_indexes, array['ERROR', 'QUEUED'],
@@ -337,7 +328,7 @@ begin
         return task.outcome;
     end if;
     perform {schema}.drop_call(run_id, step_slug, task_index, now_at);
-    perform {schema}.tell_of_flows(f.ended, f.queues, true)
+    perform {schema}.notify_flows(f.ended, f.queues, true)
     from {schema}.fail_held_tasks(
         array[task.message_id], array[run_id], array[run_id], array[task.step_index], array[task_index],
         array[coalesce(error_message, '')], null, null, true, now_at) f;

@@ -1,15 +1,13 @@
 -- Reports about tasks. As in queue/settle.sql: aligned arrays, no waiting, never raised for data, one outcome
 -- per item; complete_task and fail_task are for people and other languages, and wait for locks.
 
--- SUCCESS for tasks whose runs are locked and whose messages are gone; items with a null tid are left out.
+-- SUCCESS for tasks whose runs are locked and whose messages are gone. `held` says which of the items count; null: all.
 create or replace function {schema}.complete_held_tasks(
-    tids tid[], run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
+    held boolean[], run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
     task_indexes integer[], outputs text[], at timestamptz,
     out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -21,10 +19,10 @@ declare
 begin
     update {schema}.tasks t
     set status = 'SUCCESS', output = n.output, completed_at = complete_held_tasks.at
-    from unnest(tids, run_ids, step_indexes, task_indexes, outputs)
-        as n (tid, run_id, step_index, task_index, output)
+    from unnest(held, run_ids, step_indexes, task_indexes, outputs)
+        as n (held, run_id, step_index, task_index, output)
     where t.run_id = any(array[n.run_id]) and t.step_index = n.step_index and t.task_index = n.task_index
-      and n.tid is not null;
+      and n.held is not false;
 
     with counted as (
         update {schema}.steps s
@@ -35,14 +33,14 @@ begin
         from (
             select n.run_id, n.workflow_id, n.priority, n.step_index, f.step_slug, f.is_map, f.feeds_map,
                    count(*)::integer as done, min(case when not f.is_map then n.output end) as output
-            from unnest(tids, run_ids, workflow_ids, priorities, step_indexes, outputs)
-                as n (tid, run_id, workflow_id, priority, step_index, output)
+            from unnest(held, run_ids, workflow_ids, priorities, step_indexes, outputs)
+                as n (held, run_id, workflow_id, priority, step_index, output)
             cross join lateral (
                 select f.step_slug, f.step_type = 'map' as is_map, f.feeds_map from {schema}.flow_steps f
                 where f.workflow_id = n.workflow_id and f.step_index = n.step_index
                 offset 0
             ) f
-            where n.tid is not null
+            where n.held is not false
             group by n.run_id, n.workflow_id, n.priority, n.step_index, f.step_slug, f.is_map, f.feeds_map
         ) n
         where s.run_id = any(array[n.run_id]) and s.step_id = n.step_slug
@@ -59,15 +57,15 @@ begin
     from counted c where c.remaining_tasks = 0;
     if done.any_wrong then
         select * into wrong
-        from {schema}.fail_producers(done.runs, done.workflows, done.priorities, done.indexes, at);
+        from {schema}.reject_outputs(done.runs, done.workflows, done.priorities, done.indexes, at);
         wrong_runs := wrong.wrong_runs;
         wrong_indexes := wrong.wrong_indexes;
     end if;
     if {schema}.keeps_all_events() then
         perform {schema}.add_task_events(
-            'task_succeeded', array_agg(n.run_id), array_agg(n.step_index), array_agg(n.task_index), at)
-        from unnest(tids, run_ids, step_indexes, task_indexes) as n (tid, run_id, step_index, task_index)
-        where n.tid is not null
+            '{event:task_succeeded}', array_agg(n.run_id), array_agg(n.step_index), array_agg(n.task_index), at)
+        from unnest(held, run_ids, step_indexes, task_indexes) as n (held, run_id, step_index, task_index)
+        where n.held is not false
           and (wrong_runs is null or (n.run_id, n.step_index) not in (
               select u.run_id, u.step_index from unnest(wrong_runs, wrong_indexes) as u (run_id, step_index)))
         having count(*) > 0;
@@ -86,12 +84,12 @@ begin
     end if;
     if done.any_wrong then
         select * into next
-        from {schema}.flow_go_on(
+        from {schema}.advance_runs(
             wrong.run_ids, wrong.workflow_ids, wrong.priorities, wrong.step_indexes, wrong.finished, true, at);
         ended := wrong_runs;
     else
         select * into next
-        from {schema}.flow_go_on(done.runs, done.workflows, done.priorities, done.indexes, done.runs, true, at);
+        from {schema}.advance_runs(done.runs, done.workflows, done.priorities, done.indexes, done.runs, true, at);
     end if;
     ended := ended || next.ended || next.failed;
     if next.started then
@@ -104,14 +102,12 @@ comment on function {schema}.complete_held_tasks is 'Internal: records the succe
 -- Of steps that have just succeeded, those whose output is not the array that a map needs: they fail, with their
 -- tasks and their runs, and keep the output. What is left of the others: the steps whose dependents may start, and
 -- (`finished`) the runs of all that have succeeded, one entry for each step.
-create or replace function {schema}.fail_producers(
+create or replace function {schema}.reject_outputs(
     runs bigint[], workflows bigint[], run_priorities integer[], indexes integer[], at timestamptz,
     out wrong_runs bigint[], out wrong_indexes integer[], out run_ids bigint[], out workflow_ids bigint[],
     out priorities integer[], out step_indexes integer[], out finished bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -119,7 +115,7 @@ declare
 begin
     with wrong as (
         select distinct on (u.run_id, u.step_index) u.run_id, u.step_index, t.attempts, p.step_slug,
-               format('step ''%s'' must return an array: map step ''%s'' has one task per element',
+               format('{text:step_must_return_array}',
                       p.step_slug, m.step_slug) as message
         from unnest(runs, workflows, indexes) as u (run_id, workflow_id, step_index)
         join {schema}.flow_steps p on p.workflow_id = u.workflow_id and p.step_index = u.step_index
@@ -149,7 +145,7 @@ begin
     select array_agg(f.run_id), array_agg(f.step_index), array_agg(f.error) into wrong_runs, wrong_indexes, words
     from failed_steps f;
     if wrong_runs is not null then
-        perform {schema}.flow_fail_runs(wrong_runs, wrong_indexes, words, at);
+        perform {schema}.fail_steps(wrong_runs, wrong_indexes, words, at);
     end if;
     select array_agg(u.run_id) filter (where not u.fails), array_agg(u.workflow_id) filter (where not u.fails),
            array_agg(u.priority) filter (where not u.fails), array_agg(u.step_index) filter (where not u.fails),
@@ -163,7 +159,7 @@ begin
         select w.run_id, w.step_index from unnest(wrong_runs, wrong_indexes) as w (run_id, step_index));
 end
 $$;
-comment on function {schema}.fail_producers is
+comment on function {schema}.reject_outputs is
     'Internal: fails steps, and their runs, whose output is not the array that a map needs.';
 
 -- The batch form. To whom waits it sends a NOTIFY (`wake`), or returns what to send after the commit. An output
@@ -180,8 +176,6 @@ create or replace function {schema}.complete_tasks(
     out outcomes text[], out awaited bigint[], out ended bigint[], out queues bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -200,11 +194,14 @@ begin
     delete from {schema}.messages m where m.ctid = any(held.tids);
     select * into result
     from {schema}.complete_held_tasks(
-        held.tids, run_ids, held.workflows, held.priorities, held.step_indexes, held.task_indexes, outputs,
+        case when not held.complete then
+            array(select u.tid is not null from unnest(held.tids) with ordinality as u (tid, place) order by u.place)
+        end,
+        run_ids, held.workflows, held.priorities, held.step_indexes, held.task_indexes, outputs,
         now_at);
     ended := result.ended;
     queues := result.queues;
-    awaited := {schema}.tell_of_flows(ended, queues, wake);
+    awaited := {schema}.notify_flows(ended, queues, wake);
     outcomes := array_fill('done'::text, array[coalesce(cardinality(message_ids), 0)]);
     if not held.complete then
         outcomes := {schema}.task_outcomes(
@@ -236,9 +233,9 @@ begin
     end if;
     perform {schema}.drop_call(run_id, step_slug, task_index, now_at);
     delete from {schema}.messages m where m.message_id = task.message_id;
-    perform {schema}.tell_of_flows(c.ended, c.queues, true)
+    perform {schema}.notify_flows(c.ended, c.queues, true)
     from {schema}.complete_held_tasks(
-        array['(0,1)'::tid], array[run_id], array[task.workflow_id], array[task.priority],
+        null, array[run_id], array[task.workflow_id], array[task.priority],
         array[task.step_index], array[task_index], array[coalesce(output::text, 'null')], now_at) c;
     return 'done';
 end

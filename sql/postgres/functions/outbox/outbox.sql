@@ -9,14 +9,15 @@ as $$
 declare
     wrong text;
 begin
-    select case when n.type is null or octet_length(n.type) not between 1 and 255
-                then 'an event''s type must be 1 to 255 bytes'
+    select case when n.type is null or octet_length(n.type) not between 1 and {rule:max_event_type_bytes}
+                then format('{text:bytes_of_text}', 'an event''s type', {rule:max_event_type_bytes})
                 when n.payload is null then 'there must be a payload for each of the events'
-                when octet_length(n.aggregate) > 1024 or octet_length(n.subject) > 1024
-                then 'an aggregate or subject must have at most 1024 bytes'
-                when octet_length(n.event_id) not between 1 and 255 then 'an event''s id must have 1 to 255 bytes'
+                when octet_length(n.aggregate) > {rule:max_aggregate_bytes} or octet_length(n.subject) > {rule:max_aggregate_bytes}
+                then 'an aggregate or subject must have at most {rule:max_aggregate_bytes} bytes'
+                when octet_length(n.event_id) not between 1 and {rule:max_event_type_bytes}
+                then format('{text:bytes_of_text}', 'an event''s id', {rule:max_event_type_bytes})
                 when n.traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
-                then 'a traceparent is 00-<32 hexadecimal digits>-<16>-<2>, in lower case: see W3C trace context'
+                then '{text:traceparent}'
            end as reason
     into wrong
     from unnest(types, payloads, aggregates, subjects, traceparents, event_ids)
@@ -90,8 +91,6 @@ create or replace function {schema}.publish_steps(
     wake boolean default true
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -131,8 +130,6 @@ create or replace function {schema}.publish_run_ends(
     run_ids bigint[], at timestamptz, alerts text[] default null
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     if not exists (select from {schema}.workflows w where w.publish <> 'off') then
@@ -179,7 +176,6 @@ create or replace function {schema}.publish_pauses(
     run_ids bigint[], messages text[], at timestamptz
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
     insert into {schema}.outbox

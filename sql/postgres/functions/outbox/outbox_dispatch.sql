@@ -1,8 +1,8 @@
 -- Delivery: dispatchers claim events, in order per aggregate.
 --
 -- A claim (claim_outbox) holds the outbox's lock exclusively, reports (report_outbox) share it: so a claim
--- sees every aggregate as it is, and one dispatcher at a time holds an aggregate. Both are short. Publishers
--- take no lock.
+-- sees every aggregate as it is, and one dispatcher at a time holds an aggregate. Both are short (lock order:
+-- functions/README.md).
 --
 -- A pending event without lease and error has never been tried: its visible_at only says when to look at
 -- it again. A claim that meets one behind an event of its aggregate that is leased, or waits for its next
@@ -29,8 +29,6 @@ create or replace function {schema}.due_outbox(
     out ids bigint[], out aggregates text[], out first_at timestamptz
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 begin
     select array_agg(d.outbox_id), array_agg(d.aggregate), min(d.visible_at)
@@ -52,9 +50,6 @@ create or replace function {schema}.pick_outbox(
     out ids bigint[], out lines bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     firsts     bigint[];       -- of each line, in the order in which they are due
@@ -127,9 +122,6 @@ create or replace function {schema}.claim_outbox_from(
     next_from_at timestamptz, next_from_id bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -142,11 +134,11 @@ declare
     picked   record;
     more     boolean := false;
 begin
-    if (qty between 1 and 10000 and per_aggregate between 1 and 10000
+    if (qty between 1 and {rule:max_batch} and per_aggregate between 1 and {rule:max_batch}
         and lease_ms between 0 and {schema}.longest_ms()) is not true then
         perform {schema}.check_given('qty, per_aggregate and lease_ms', num_nulls(qty, per_aggregate, lease_ms) > 0);
-        perform {schema}.check_range('qty', qty, 1, 10000);
-        perform {schema}.check_range('per_aggregate', per_aggregate, 1, 10000);
+        perform {schema}.check_range('qty', qty, 1, {rule:max_batch});
+        perform {schema}.check_range('per_aggregate', per_aggregate, 1, {rule:max_batch});
         perform {schema}.check_range('lease_ms', lease_ms, 0, {schema}.longest_ms());
     end if;
     -- Nearly always there is nothing: that takes no lock.
@@ -165,10 +157,10 @@ begin
             more := picked.ids is not null;
             exit when more;
             if cardinality(seen.ids) >= wide then  -- all of them were moved aside
-                more := rounds = 2;
+                more := rounds = {rule:outbox_rounds} - 1;
                 exit when more;
                 rounds := rounds + 1;
-                wide := greatest(qty, 1000);
+                wide := greatest(qty, {rule:wide_outbox});
             else
                 exit when start_at = '-infinity';
                 start_at := '-infinity';
@@ -205,7 +197,7 @@ comment on function {schema}.claim_outbox_from is
 -- one aggregate come in order, next to each other. The last row has no outbox_id: it holds only the clock and
 -- when to claim again: now, if there may be more, or when the next event is due.
 create or replace function {schema}.claim_outbox(
-    qty integer, per_aggregate integer default 100, lease_ms bigint default 60000
+    qty integer, per_aggregate integer default 100, lease_ms bigint default {rule:default_outbox_lease_ms}
 ) returns table (
     outbox_id bigint, event_id text, type text, payload text, aggregate text, subject text,
     traceparent text, run_id bigint, delivery integer, attempts integer, last_error text,
@@ -227,9 +219,6 @@ create or replace function {schema}.report_outbox(
     delays_ms bigint[] default null
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz;
@@ -284,15 +273,11 @@ $$;
 comment on function {schema}.report_outbox is
     'Reports the results of deliveries: published, retry, park or release. One outcome each.';
 
-drop function if exists {schema}.advance_lines(bigint[], timestamptz);
 
 -- Makes the first pending event of each of these aggregates due, if it only waited for others. Returns whether
 -- a line can be claimed now: dispatchers that found it leased must be notified.
 create or replace function {schema}.free_lines(aggregates text[], at timestamptz) returns boolean
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     firsts bigint[];
@@ -321,7 +306,6 @@ comment on function {schema}.free_lines is 'Internal: lets the next event of eac
 -- One parked event, or with null all of them, as if they had never been tried. Returns how many.
 create or replace function {schema}.retry_parked(outbox_id bigint default null) returns bigint
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -334,7 +318,7 @@ begin
       and (retry_parked.outbox_id is null or o.outbox_id = retry_parked.outbox_id);
     get diagnostics retried = row_count;
     if retried = 0 and retry_parked.outbox_id is not null then
-        raise exception 'no parked event has the number %', retry_parked.outbox_id using errcode = 'PW019';
+        raise exception '{text:event_not_parked}', retry_parked.outbox_id using errcode = 'PW019';
     end if;
     perform pg_notify('pawl_{schema_name}', '-2');
     return retried;
@@ -350,8 +334,6 @@ create or replace function {schema}.outbox_page(
     max_rows integer
 ) returns bigint[]
 language plpgsql stable
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
-set plan_cache_mode = force_custom_plan  -- so that a branch for another status is left out
 as $$
 begin
     if wanted_run is not null then
@@ -412,7 +394,7 @@ comment on function {schema}.outbox_page is 'Internal: the numbers of a page of 
 
 create or replace function {schema}.list_outbox(
     wanted_status text default null, wanted_type text default null, wanted_aggregate text default null,
-    wanted_run bigint default null, after_event bigint default 0, max_rows integer default 100
+    wanted_run bigint default null, after_event bigint default 0, max_rows integer default {rule:default_page_rows}
 ) returns table (
     outbox_id bigint, event_id text, type text, payload json, aggregate text, subject text,
     traceparent text, run_id bigint, status text, attempts integer, last_error text,
@@ -433,7 +415,6 @@ comment on function {schema}.list_outbox is 'Events of the outbox, oldest first.
 -- Looks at the hundred that have waited longest: what is tried again often may be older than these.
 create or replace function {schema}.outbox_lag_ms() returns bigint
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -443,7 +424,7 @@ begin
         from (
             select o.created_at from {schema}.outbox o
             where o.status = 'PENDING' and o.visible_at <= now_at
-            order by o.visible_at limit 100
+            order by o.visible_at limit {rule:oldest_events}
         ) d
     );
 end

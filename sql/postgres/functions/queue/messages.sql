@@ -7,7 +7,6 @@ create or replace function {schema}.message_page(
     queue_id bigint, wanted_state text, after_message bigint, max_rows integer, now_at timestamptz
 ) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     id         constant bigint := message_page.queue_id;
@@ -30,7 +29,7 @@ begin
                 where m.queue_id = id and m.state = 'ready' and -m.priority > h.priority
                 order by -m.priority limit 1
             ) n
-            where h.place <= 100
+            where h.place <= {rule:max_priorities}
         )
         select array_agg(h.priority) into priorities from heads h;
     end if;
@@ -40,7 +39,7 @@ begin
         where m.queue_id = id and m.state <> 'ready' and m.visible_at > from_at and m.visible_at <= until_at
         limit {schema}.count_limit() + 1
     ) o;
-    if others > {schema}.count_limit() or cardinality(priorities) > 100 then
+    if others > {schema}.count_limit() or cardinality(priorities) > {rule:max_priorities} then
         return array(
             select m.message_id from {schema}.messages m
             where m.message_id > after and m.queue_id = id
@@ -73,14 +72,13 @@ comment on function {schema}.message_page is 'Internal: the ids of a page of liv
 
 create or replace function {schema}.list_messages(
     queue_name text, wanted_state text default null, after_message bigint default 0,
-    max_rows integer default 100, only_message bigint default null
+    max_rows integer default {rule:default_page_rows}, only_message bigint default null
 ) returns table (
     message_id bigint, queue text, priority integer, delivery integer, strikes integer,
     attempts integer, state text, enqueued_at timestamptz, visible_at timestamptz, worker_id bigint,
     last_error text, payload json
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -107,14 +105,13 @@ comment on function {schema}.list_messages is
 -- The range of the queue instead of its id alone: no plan can walk the archive of all queues in the order of ids.
 create or replace function {schema}.list_archive(
     queue_name text, wanted_dead boolean default null, after_message bigint default 0,
-    max_rows integer default 100
+    max_rows integer default {rule:default_page_rows}
 ) returns table (
     message_id bigint, queue text, priority integer, delivery integer, strikes integer,
     attempts integer, dead boolean, reason text, enqueued_at timestamptz, archived_at timestamptz,
     worker_id bigint, payload json
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare

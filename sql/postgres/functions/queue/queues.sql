@@ -1,9 +1,7 @@
 -- Queues: definition and administration. Errors use the class PW of SQLSTATEs (docs/errors.md).
 
 -- Producers share a queue until their transaction ends, delete_queue needs it exclusively: no message is left without its
--- queue. The shared lock is an advisory lock, which writes nothing. Any role of the database can take such a lock, so
--- producers never wait for it: if it is not free, they lock the queue's row instead, which needs a right. The exclusive
--- side locks the row first, then waits for the holders of the advisory lock. See docs/decisions.
+-- queue. How: functions/README.md, 7 of the lock order, and docs/decisions/0030.
 create or replace function {schema}.queue_lock_key(queue_id bigint) returns bigint
 language sql stable
 as $$ select hashint8extended(queue_id, '{schema}.messages'::regclass::oid::bigint) $$;
@@ -67,7 +65,7 @@ declare
 begin
     select q.queue_id into found_id from {schema}.queues q where q.name = queue_name;
     if found_id is null then
-        raise exception 'queue ''%'' does not exist: create it first', queue_name
+        raise exception '{text:queue_missing}', queue_name
             using errcode = 'PW001';
     end if;
     return found_id;
@@ -81,7 +79,7 @@ language plpgsql stable
 as $$
 begin
     if exists (select from {schema}.workflows w where w.workflow_id = refuse_workflow_queue.queue_id) then
-        raise exception 'queue ''%'' belongs to a workflow: trigger it instead',
+        raise exception '{text:queue_of_workflow}',
             (select q.name from {schema}.queues q where q.queue_id = refuse_workflow_queue.queue_id)
             using errcode = 'PW009';
     end if;
@@ -97,7 +95,7 @@ declare
     id bigint := {schema}.queue_id(queue_name);
 begin
     if exists (select from {schema}.workflows w where w.workflow_id = id and w.is_flow) then
-        raise exception 'queue ''%'' carries the tasks of a flow: take them with poll_for_tasks()', queue_name
+        raise exception '{text:queue_of_tasks}', queue_name
             using errcode = 'PW009';
     end if;
     return {schema}.readable(queue_name);
@@ -113,7 +111,7 @@ declare
     id bigint := {schema}.queue_id(queue_name);
 begin
     if exists (select from {schema}.workflows w where w.workflow_id = id and not w.is_flow) then
-        raise exception 'queue ''%'' carries the runs of a workflow: a worker with a handler takes them', queue_name
+        raise exception '{text:queue_of_runs}', queue_name
             using errcode = 'PW009', hint = 'in SQL: claim_runs()';
     end if;
     return id;
@@ -136,18 +134,18 @@ declare
     forward_to bigint;
     id bigint;
 begin
-    if queue_name is null or queue_name !~ '^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$' then
-        raise exception 'invalid queue name ''%'': use 1 to 128 letters, digits, ''_'', ''-'', ''.'', '':'', '
-                        'not starting with ''.''', queue_name
+    if queue_name is null or queue_name !~ '^[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$'
+       or length(queue_name) > {rule:max_name_bytes} then
+        raise exception '{text:name}', 'queue', queue_name, {rule:max_name_bytes}
             using errcode = 'PW003';
     end if;
     if dead_letter_queue = queue_name then
-        raise exception 'queue ''%'': cannot be its own dead letter queue', queue_name
+        raise exception '{text:queue_forwards_to_itself}', queue_name
             using errcode = 'PW003';
     end if;
     perform {schema}.check_range('lease_ms', lease_ms, 1, {schema}.longest_ms());
-    perform {schema}.check_range('max_strikes', max_strikes, 1, 1000);
-    perform {schema}.check_range('max_attempts', max_attempts, 0, 1000000);
+    perform {schema}.check_range('max_strikes', max_strikes, 1, {rule:max_strikes});
+    perform {schema}.check_range('max_attempts', max_attempts, 0, {rule:max_attempts});
     while dead_letter_queue <> '' loop
         forward_to := {schema}.queue_id(dead_letter_queue);
         -- Locked, it cannot be deleted under our hands.
@@ -158,7 +156,8 @@ begin
         (name, keep_archive, lease_ms, max_strikes, max_attempts, dead_letter_queue_id, created_at)
     values (
         queue_name, coalesce(create_queue.keep_archive, true), create_queue.lease_ms,
-        coalesce(create_queue.max_strikes, 5), coalesce(create_queue.max_attempts, 25), forward_to,
+        coalesce(create_queue.max_strikes, {rule:default_queue_strikes}),
+        coalesce(create_queue.max_attempts, {rule:default_queue_attempts}), forward_to,
         {schema}.clock()
     )
     on conflict (name) do update set
@@ -179,7 +178,6 @@ comment on function {schema}.create_queue is
 -- state meanwhile is missed.
 create or replace function {schema}.delete_messages(queue_id bigint) returns bigint
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
     deleted bigint;
@@ -206,7 +204,7 @@ begin
     if force is not true then
         held := {schema}.count_messages(id, {schema}.clock(), {schema}.count_limit(), {schema}.count_limit());
         if held.ready + held.waiting + held.leased + held.dead > 0 then
-            raise exception 'queue ''%'' holds % messages and % dead letters: settle or purge them, or force it',
+            raise exception '{text:queue_not_empty}',
                 queue_name,
                 {schema}.count_text(held.ready + held.waiting + held.leased,
                                     not held.at_least && array['ready', 'waiting', 'leased']),

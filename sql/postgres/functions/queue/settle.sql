@@ -22,8 +22,6 @@ create or replace function {schema}.lock_leases(
     out tids tid[], out ids bigint[], out held_deliveries integer[]
 )
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(held.tid), array_agg(held.message_id), array_agg(held.delivery)
     from (
@@ -50,8 +48,6 @@ create or replace function {schema}.lock_plain_leases(
     out tids tid[], out ids bigint[], out held_deliveries integer[]
 )
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
     select array_agg(held.tid), array_agg(held.message_id), array_agg(held.delivery)
     from (
@@ -80,7 +76,6 @@ create or replace function {schema}.settle_outcomes(
     repeated boolean
 ) returns text[]
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     select array_agg(
         case
@@ -110,7 +105,6 @@ create or replace function {schema}.plain_outcomes(
     repeated boolean
 ) returns text[]
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     select array_agg(
         case
@@ -136,8 +130,6 @@ create or replace function {schema}.archive(
     message_ids bigint[], deliveries integer[], repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -167,8 +159,6 @@ create or replace function {schema}.delete(
     message_ids bigint[], deliveries integer[], repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     held record;
@@ -188,8 +178,6 @@ create or replace function {schema}.release(
     repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -219,8 +207,6 @@ create or replace function {schema}.hand_back(
     message_ids bigint[], deliveries integer[], repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -241,8 +227,6 @@ create or replace function {schema}.extend(
     message_ids bigint[], deliveries integer[], leases_ms bigint[]
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -289,8 +273,6 @@ comment on function {schema}.free_to_bury is 'Internal: those of the messages th
 -- instead, and so does a task. The caller has locked the rows.
 create or replace function {schema}.bury_locked(message_ids bigint[], reasons text[]) returns void
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();
@@ -299,7 +281,7 @@ begin
     if cardinality(free) < cardinality(message_ids) then
         -- What cannot be ended now comes up again in a moment, as tasks do.
         update {schema}.messages m
-        set state = 'waiting', visible_at = now_at + interval '100 milliseconds', worker_id = null
+        set state = 'waiting', visible_at = now_at + interval '{rule:busy_end_pause_ms} milliseconds', worker_id = null
         where m.message_id = any(message_ids) and m.message_id <> all(free);
         select array_agg(b.message_id), array_agg(b.reason) into message_ids, reasons
         from unnest(message_ids, reasons) as b (message_id, reason) where b.message_id = any(free);
@@ -308,7 +290,7 @@ begin
     -- Their messages are gone after that: what follows does not find them.
     perform {schema}.fail_runs(array_agg(b.run_id), array_agg(b.type), array_agg(b.message))
     from (
-        select r.run_id, case when b.reason like 'poison: %' then 'poison' else 'buried' end as type,
+        select r.run_id, case when b.reason like 'poison: %' then '{event:poison}' else '{event:buried}' end as type,
                regexp_replace(b.reason, '^poison: ', '') as message
         from unnest(message_ids, reasons) as b (message_id, reason)
         join {schema}.runs r on r.run_id = any(array[b.message_id])
@@ -341,8 +323,6 @@ create or replace function {schema}.bury(
     message_ids bigint[], deliveries integer[], reasons text[], repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     held record;
@@ -367,8 +347,6 @@ create or replace function {schema}.fail(
     repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at    timestamptz := {schema}.clock();
@@ -386,7 +364,7 @@ begin
     from unnest(message_ids, errors, delays_ms) as l (message_id, error, delay_ms)
     where m.ctid = any(held.tids) and m.message_id = l.message_id;
 
-    select array_agg(m.message_id) as ids, array_agg(format('failed %s times: %s', m.attempts, m.last_error)) as reasons
+    select array_agg(m.message_id) as ids, array_agg(format('{text:failed_times}', m.attempts, m.last_error)) as reasons
     into exhausted
     from {schema}.messages m join {schema}.queues q using (queue_id)
     where m.message_id = any(held.ids) and q.max_attempts > 0 and m.attempts >= q.max_attempts;
@@ -407,8 +385,6 @@ create or replace function {schema}.settle(
     reasons text[] default null, repeated boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     id        bigint := {schema}.queue_id(queue_name);

@@ -8,13 +8,11 @@
 -- aligned and name what was lost; a null step means the run's own message. If `looked` equals max_rows, call it again
 -- with last_workflow, last_run.
 create or replace function {schema}.find_lost_runs(
-    after_workflow bigint default 0, after_run bigint default null, max_rows integer default 1000,
+    after_workflow bigint default 0, after_run bigint default null, max_rows integer default {rule:repair_page_rows},
     out looked integer, out last_workflow bigint, out last_run bigint,
     out run_ids bigint[], out workflows text[], out step_slugs text[], out task_indexes integer[]
 )
 language plpgsql stable
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     after_at timestamptz := coalesce(
@@ -22,7 +20,7 @@ declare
 begin
     perform {schema}.check_range('after_workflow', after_workflow, 0, 9223372036854775807);
     perform {schema}.check_range('after_run', after_run, 0, 9223372036854775807);
-    perform {schema}.check_range('max_rows', coalesce(max_rows, 0), 1, 10000);
+    perform {schema}.check_range('max_rows', coalesce(max_rows, 0), 1, {rule:max_page_rows});
     with live as materialized (
         select r.run_id, r.workflow_id, r.created_at, r.remaining_steps is not null as is_flow
         from (values (0), (1)) as g (run_group)
@@ -99,13 +97,11 @@ create or replace function {schema}.restore_lost(run_ids bigint[], at timestampt
     run_id bigint, workflow text, step_slug text, task_index integer
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
     run    record;
-    raised constant integer := 1000000;
+    raised constant integer := {rule:raised_deliveries};
 begin
     for run in
         select r.run_id, r.workflow_id, r.priority, r.status, r.delivery, r.created_at,
@@ -159,7 +155,7 @@ begin
         end if;
         if found then
             perform {schema}.add_event(
-                run.run_id, run.audited, 'repaired', {schema}.by_whom('{}'), run.delivery, restore_lost.at);
+                run.run_id, run.audited, '{event:repaired}', {schema}.with_actor('{}'), run.delivery, restore_lost.at);
             perform pg_notify('pawl_{schema_name}', run.workflow_id::text);
         end if;
     end loop;
@@ -175,7 +171,7 @@ as $$
 declare
     now_at   timestamptz := {schema}.clock();
     page     record;
-    size     constant integer := 1000;
+    size     constant integer := {rule:repair_page_rows};
     workflow_before bigint := 0;
     run_before      bigint;
 begin

@@ -5,8 +5,8 @@ create or replace function {schema}.restored() returns bigint
 language plpgsql
 as $$
 declare
-    ids_ahead        constant bigint := 1000000000;
-    deliveries_ahead constant integer := 1000000;
+    ids_ahead        constant bigint := {rule:raised_ids};
+    deliveries_ahead constant integer := {rule:raised_deliveries};
     live             bigint;
 begin
     perform setval(c.oid::regclass, coalesce(pg_sequence_last_value(c.oid), 0) + ids_ahead)

@@ -4,8 +4,7 @@
 -- names the position where the last one ended, so nothing is read twice and rows that stay cost one look in
 -- each pass. Nothing is remembered between batches that a crash could lose: the next pass finds what is left.
 --
--- Locks: none is waited for. Rows that somebody else has are left to the next pass; the advisory lock of the
--- workflow keeps delete_workflow() away, which locks in another order.
+-- Locks are not waited for (functions/README.md): rows that another session has locked are left to the next pass.
 
 -- Where the policies by count end now, and all policies, in the order in which a pass goes through them:
 -- events before the runs that would take theirs along, so that a dry run counts the same.
@@ -13,7 +12,6 @@
 -- half a second: hence no jit.
 create or replace function {schema}.plan_prune() returns table (kind text, queue_id bigint, name text)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -61,8 +59,6 @@ comment on function {schema}.plan_prune is
 -- called them, or has started them, and would start them again under their key.
 create or replace function {schema}.prunable_runs(run_ids bigint[], soft_deleted boolean) returns setof bigint
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     return query
@@ -78,8 +74,6 @@ comment on function {schema}.prunable_runs is 'Internal: those of the runs that 
 -- With all that belongs to them. Their events in the outbox stay: these have a policy of their own.
 create or replace function {schema}.remove_runs(run_ids bigint[]) returns bigint
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     gone bigint[];
@@ -109,8 +103,6 @@ create or replace function {schema}.prune_candidates(
     max_rows integer
 ) returns table (at timestamptz, id bigint)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 begin
@@ -180,8 +172,6 @@ comment on function {schema}.prune_candidates is 'Internal: the next rows that a
 -- Removes rows, or counts them; returns how many.
 create or replace function {schema}.prune_rows(kind text, ids bigint[], dry_run boolean) returns bigint
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     runs   bigint[];
@@ -222,7 +212,7 @@ create or replace function {schema}.prune_batch(
     queue_id bigint,
     after_at timestamptz default null,
     after_id bigint default null,
-    max_rows integer default 500,
+    max_rows integer default {rule:default_prune_rows},
     dry_run  boolean default false,
     out looked integer, out pruned bigint, out last_at timestamptz, out last_id bigint
 )
@@ -291,7 +281,7 @@ begin
     perform {schema}.check_given('interval_ms', interval_ms is null);
     perform {schema}.check_range('interval_ms', interval_ms, 0, {schema}.longest_ms());
     -- A caller must not keep the others from pruning for longer.
-    interval_ms := least(interval_ms, 366 * 86400000::bigint);
+    interval_ms := least(interval_ms, {rule:longest_prune_interval_ms});
     again := coalesce(again, false);
     select t.due_at into due from {schema}.prune_turn t;
     granted := again or due <= now_at;
@@ -332,7 +322,7 @@ begin
                 more := true;
                 return;
             end if;
-            rows := least(500, max_rows - pruned);
+            rows := least({rule:default_prune_rows}, max_rows - pruned);
             batch := {schema}.prune_batch(part.kind, part.queue_id, after_at, after_id, rows);
             pruned := pruned + batch.pruned;
             looked := looked + batch.looked;

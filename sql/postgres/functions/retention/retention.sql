@@ -22,10 +22,10 @@ begin
         raise exception 'unknown retention ''%'': use success, failed, events, archive, dead-letters, outbox, '
                         'deleted or workers', kind using errcode = 'PW003';
     elsif scope = 'store' and coalesce(name, '') <> '' then
-        raise exception 'retention of % is of the whole store: name no queue or workflow', kind
+        raise exception '{text:retention_of_store}', kind
             using errcode = 'PW003';
     elsif scope <> 'store' and coalesce(name, '') = '' then
-        raise exception 'retention of % is of a %: name one, or ''*'' for all', kind, scope using errcode = 'PW003';
+        raise exception '{text:retention_of_one}', kind, scope using errcode = 'PW003';
     elsif name = '*' then
         return null;
     elsif scope = 'workflow' then
@@ -33,7 +33,7 @@ begin
     elsif scope = 'queue' then
         id := {schema}.queue_id(name);
         if exists (select from {schema}.workflows w where w.workflow_id = id) then
-            raise exception 'queue ''%'' belongs to a workflow and has no archive: set success, failed or events',
+            raise exception '{text:no_archive}',
                 name using errcode = 'PW009';
         end if;
     end if;
@@ -55,8 +55,8 @@ as $$
 #variable_conflict use_column
 declare
     id      bigint;
-    max_ms  constant bigint := 36525 * 86400000::bigint;
-    most    constant bigint := 1000000;
+    max_ms  constant bigint := {rule:longest_kept_ms};
+    most    constant bigint := {rule:max_kept};
 begin
     loop
         id := {schema}.retention_queue(kind, name);
@@ -65,11 +65,11 @@ begin
         exit when found or id is null;
     end loop;
     if keep_ms < 0 or keep_ms > max_ms then
-        raise exception 'retention of %: age must be 0 to 100 years', kind using errcode = 'PW003';
+        raise exception '{text:retention_age}', kind using errcode = 'PW003';
     elsif keep_count < 0 or keep_count > most then
-        raise exception 'retention of %: count must be 0 to %', kind, most using errcode = 'PW003';
+        raise exception '{text:retention_count}', kind, most using errcode = 'PW003';
     elsif keep_count is not null and kind in ('events', 'deleted', 'workers') then
-        raise exception 'retention of % goes by age alone: give no count', kind using errcode = 'PW003';
+        raise exception '{text:retention_by_age}', kind using errcode = 'PW003';
     end if;
     delete from {schema}.retention r
     where coalesce(r.queue_id, 0) = coalesce(id, 0) and r.kind = set_retention.kind;
@@ -136,7 +136,7 @@ create or replace function {schema}.list_retention() returns table (
 )
 language sql stable
 as $$
-    select r.kind, n.name, nullif(r.keep_ms, 36525 * 86400000::bigint), r.keep_count
+    select r.kind, n.name, nullif(r.keep_ms, {rule:longest_kept_ms}), r.keep_count
     from {schema}.retention r
     left join {schema}.queues q on q.queue_id = r.queue_id
     cross join lateral (

@@ -18,21 +18,19 @@ as $$ select exists (select from {schema}.followed_runs f where f.run_id = is_fo
 comment on function {schema}.is_followed is 'Internal: whether a run''s events are sent.';
 
 -- The data of what somebody has done by hand, with who did: the role that is logged in.
-create or replace function {schema}.by_whom(data text) returns text
+create or replace function {schema}.with_actor(data text) returns text
 language sql stable
 as $$
     select left(data, -1) || case when data = '{}' then '' else ',' end || '"by":' || to_json(session_user::text) || '}'
 $$;
-comment on function {schema}.by_whom is 'Internal: an event''s data with the role that caused it.';
+comment on function {schema}.with_actor is 'Internal: an event''s data with the role that caused it.';
 
 -- New runs, of whatever workflows.
 create or replace function {schema}.add_triggered(run_ids bigint[], at timestamptz) returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     insert into {schema}.events (run_id, kind, data, delivery, at)
-    select u.id, 'triggered', '{}', 0, add_triggered.at
+    select u.id, '{event:triggered}', '{}', 0, add_triggered.at
     from unnest(run_ids) with ordinality as u (id, place)
     cross join lateral (
         select r.workflow_id from {schema}.runs r where r.run_id = u.id offset 0
@@ -47,11 +45,9 @@ comment on function {schema}.add_triggered is 'Internal: the events of new runs.
 -- Messages that were handed out just now and are runs.
 create or replace function {schema}.add_starts(message_ids bigint[], worker_id bigint, at timestamptz) returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-    select m.message_id, 'started', '{}', add_starts.worker_id, m.delivery, add_starts.at
+    select m.message_id, '{event:started}', '{}', add_starts.worker_id, m.delivery, add_starts.at
     from unnest(message_ids) as u (id)
     cross join lateral (
         select m.message_id, m.queue_id, m.delivery from {schema}.messages m
@@ -71,11 +67,9 @@ create or replace function {schema}.add_lost_leases(
     message_ids bigint[], deliveries integer[], workers bigint[], at timestamptz
 ) returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
-    select coalesce(m.run_id, m.message_id), 'lease_lost', coalesce(t.data, '{}'), u.worker_id, u.delivery,
+    select coalesce(m.run_id, m.message_id), '{event:lease_lost}', coalesce(t.data, '{}'), u.worker_id, u.delivery,
            add_lost_leases.at
     from unnest(message_ids, deliveries, workers) as u (id, delivery, worker_id)
     cross join lateral (
@@ -100,8 +94,6 @@ create or replace function {schema}.add_task_events(
     event_kind text, run_ids bigint[], step_indexes integer[], task_indexes integer[], at timestamptz
 ) returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     insert into {schema}.events (run_id, kind, data, worker_id, delivery, at)
     select t.run_id, event_kind,
@@ -130,11 +122,9 @@ comment on function {schema}.add_task_events is 'Internal: the events of tasks.'
 -- The same by their messages, which are in our hands.
 create or replace function {schema}.add_task_starts(message_ids bigint[], at timestamptz) returns void
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     select {schema}.add_task_events(
-        'task_started', array_agg(m.run_id), array_agg(m.step_index), array_agg(m.task_index), add_task_starts.at)
+        '{event:task_started}', array_agg(m.run_id), array_agg(m.step_index), array_agg(m.task_index), add_task_starts.at)
     from unnest(message_ids) as u (id)
     cross join lateral (
         select m.run_id, m.step_index, m.task_index, m.delivery from {schema}.messages m
@@ -156,8 +146,6 @@ create or replace function {schema}.add_step_events(
     event_data text[], repeated boolean default false
 ) returns void
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at timestamptz := {schema}.clock();

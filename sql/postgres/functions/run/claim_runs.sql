@@ -13,13 +13,13 @@ create or replace function {schema}.claim_runs(
     qty              integer,
     lease_ms         bigint default null,
     worker_id        bigint default null,
-    default_lease_ms bigint default 30000,
+    default_lease_ms bigint default {rule:default_lease_ms},
     after_queue      bigint default 0,
     floor_priority   integer default null,
     floor_message    bigint default null,
     looked_at        timestamptz default null,
     swept_at         timestamptz default null,
-    step_bytes       bigint default 4194304
+    step_bytes       bigint default {rule:claim_step_bytes}
 ) returns table (
     message_id bigint, queue_id bigint, priority integer, delivery integer, strikes integer,
     attempts integer, enqueued_at timestamptz, visible_at timestamptz, last_error text, payload text,
@@ -29,8 +29,6 @@ create or replace function {schema}.claim_runs(
     step_outputs text[], step_errors text[], step_wake_ats timestamptz[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

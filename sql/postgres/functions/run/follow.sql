@@ -17,7 +17,7 @@ begin
         raise exception 'the name of schema ''{schema_name}'' is too long for a channel: at most 51 bytes'
             using errcode = 'PW003';
     elsif not exists (select from {schema}.runs r where r.run_id = follow_run.run_id and r.deleted_at is null) then
-        raise exception 'run % does not exist', run_id using errcode = 'PW010';
+        raise exception '{text:run_missing}', run_id using errcode = 'PW010';
     end if;
     perform set_config('synchronous_commit', 'off', true);
     delete from {schema}.followed_runs f where f.until <= now_at;

@@ -27,37 +27,37 @@ as $$
                coalesce(s.error, s.output, '{"skip_reason":' || to_json(s.skip_reason) || '}', '{}') as result
         from {schema}.steps s cross join run r where s.run_id = history_entries.run_id
     )
-    select r.created_at, 0, 0, -1, 0, -1, 'triggered', null, 'QUEUED', 0, 0, null::bigint, r.input, null::bigint
+    select r.created_at, 0, 0, -1, 0, -1, '{event:triggered}', null, 'QUEUED', 0, 0, null::bigint, r.input, null::bigint
     from run r
     union all
-    select r.created_at, 0, 0, s.position, 1, -1, 'step_taken_over', s.step_id, s.status, s.attempt, s.delivery,
+    select r.created_at, 0, 0, s.position, 1, -1, '{event:step_taken_over}', s.step_id, s.status, s.attempt, s.delivery,
            s.worker_id, s.result, null
     from run r cross join step s where s.taken_over
     union all
-    select r.started_at, 1, case when r.is_flow then 0 else 1 end, -1, 0, -1, 'started', null, 'RUNNING', 0,
+    select r.started_at, 1, case when r.is_flow then 0 else 1 end, -1, 0, -1, '{event:started}', null, 'RUNNING', 0,
            case when r.is_flow then 0 else 1 end, null, '{}', null
     from run r where r.started_at is not null
     union all
-    select s.started_at, 1, s.delivery, s.position, 0, -1, 'step_started', s.step_id,
+    select s.started_at, 1, s.delivery, s.position, 0, -1, '{event:step_started}', s.step_id,
            case when s.completed_at is null then s.status else 'RUNNING' end, s.attempt, s.delivery, s.worker_id,
            coalesce(s.input, '{}'), null
     from step s where not s.taken_over and s.started_at is not null
     union all
     select s.started_at, 1, s.delivery, s.position, 1, -1,
-           case when s.wake_at is not null or coalesce(s.pause_message, '') = '' then 'suspended' else 'paused' end,
+           case when s.wake_at is not null or coalesce(s.pause_message, '') = '' then '{event:suspended}' else '{event:paused}' end,
            s.step_id, s.status, s.attempt, s.delivery, s.worker_id,
            format('{"type":"pause","message":%s,"step":%s}', to_json(coalesce(s.pause_message, '')),
                   to_json(s.step_id::text)), null
     from step s
     where s.status = 'PAUSED' and not exists (
         select from {schema}.events e
-        where e.run_id = history_entries.run_id and e.kind in ('paused', 'suspended')
+        where e.run_id = history_entries.run_id and e.kind in ('{event:paused}', '{event:suspended}')
           and {schema}.json_member(e.data, 'step') = s.step_id
     )
     union all
     select s.completed_at, 1, s.delivery, s.position, 2, -1,
-           case s.status when 'SUCCESS' then 'step_succeeded' when 'ERROR' then 'step_failed'
-                         when 'SKIPPED' then 'step_skipped' else 'step_cancelled' end,
+           case s.status when 'SUCCESS' then '{event:step_succeeded}' when 'ERROR' then '{event:step_failed}'
+                         when 'SKIPPED' then '{event:step_skipped}' else '{event:step_cancelled}' end,
            s.step_id, s.status, coalesce(t.attempts, s.attempt), coalesce(t.delivery, s.delivery),
            coalesce(t.worker_id, s.worker_id), s.result, null
     from step s
@@ -71,23 +71,23 @@ as $$
     from task t
     join step s on s.position = t.step_index and not s.taken_over
     cross join lateral (
-        values (t.started_at, 'task_started', 'RUNNING', coalesce(t.input, '{}')),
+        values (t.started_at, '{event:task_started}', 'RUNNING', coalesce(t.input, '{}')),
                (case when s.initial_tasks is distinct from 1 or t.status <> s.status
                           or t.completed_at is distinct from s.completed_at then t.completed_at end,
-                case t.status when 'SUCCESS' then 'task_succeeded' when 'ERROR' then 'task_failed'
-                              when 'SKIPPED' then 'task_skipped' else 'task_cancelled' end, t.status,
+                case t.status when 'SUCCESS' then '{event:task_succeeded}' when 'ERROR' then '{event:task_failed}'
+                              when 'SKIPPED' then '{event:task_skipped}' else '{event:task_cancelled}' end, t.status,
                 case when t.status = 'ERROR' then to_json(t.error)::text else coalesce(t.output, '{}') end)
     ) x (at, kind, status, data)
     where x.at is not null
     union all
     select e.at,
-           case when e.kind = 'triggered' then 0
-                when e.kind in ('run_succeeded', 'run_failed', 'cancelled', 'poison', 'no_handler_registered',
-                                'buried') then 2
-                when e.kind in ('retried', 'forked', 'deleted') then 3 else 1 end,
+           case when e.kind = '{event:triggered}' then 0
+                when e.kind in ('{event:run_succeeded}', '{event:run_failed}', '{event:cancelled}', '{event:poison}', '{event:no_handler_registered}',
+                                '{event:buried}') then 2
+                when e.kind in ('{event:retried}', '{event:forked}', '{event:deleted}') then 3 else 1 end,
            case when r.is_flow then 0 else e.delivery end,
-           coalesce(s.position, case when e.kind = 'started' then -1 else 2147483647 end),
-           case when e.kind in ('step_succeeded', 'step_failed', 'step_skipped') then 2 else 1 end,
+           coalesce(s.position, case when e.kind = '{event:started}' then -1 else 2147483647 end),
+           case when e.kind in ('{event:step_succeeded}', '{event:step_failed}', '{event:step_skipped}') then 2 else 1 end,
            coalesce(d.task_index, -1), e.kind, s.step_id, null,
            coalesce(case when s.step_id is not null then d.attempt end, 0), e.delivery,
            e.worker_id, e.data, e.event_id
@@ -98,25 +98,25 @@ as $$
                substring({schema}.json_member(o.data, 'task_index') from '^[0-9]{1,9}$')::integer as task_index,
                substring({schema}.json_member(o.data, 'attempt') from '^[0-9]{1,9}$')::integer as attempt
         from (
-            select case when e.kind in ('run_failed', 'run_retry', 'forked') then '{}' else e.data end as data
+            select case when e.kind in ('{event:run_failed}', '{event:run_retry}', '{event:forked}') then '{}' else e.data end as data
         ) o
     ) d
     left join step s on s.step_id = d.step
     where e.run_id = history_entries.run_id
-      and (e.kind = 'task_succeeded' and s.initial_tasks = 1 and s.completed_at = e.at) is not true
+      and (e.kind = '{event:task_succeeded}' and s.initial_tasks = 1 and s.completed_at = e.at) is not true
     union all
     select r.completed_at, 2, 0, 2147483647, 1, -1,
            case r.status
-               when 'SUCCESS' then 'run_succeeded'
-               when 'CANCELLED' then 'cancelled'
+               when 'SUCCESS' then '{event:run_succeeded}'
+               when 'CANCELLED' then '{event:cancelled}'
                else coalesce((
                    select t.type from (select {schema}.json_member(r.error, 'type') as type) t
-                   where t.type in ('poison', 'no_handler_registered', 'buried')
-               ), 'run_failed') end,
+                   where t.type in ('{event:poison}', '{event:no_handler_registered}', '{event:buried}')
+               ), '{event:run_failed}') end,
            null, r.status, 0, r.delivery, r.worker_id, coalesce(r.error, r.output), null
     from run r where r.completed_at is not null
     union all
-    select r.deleted_at, 3, 0, 2147483647, 1, -1, 'deleted', null, null, 0, r.delivery, null,
+    select r.deleted_at, 3, 0, 2147483647, 1, -1, '{event:deleted}', null, null, 0, r.delivery, null,
            format('{"reason":%s}', to_json(coalesce(r.deleted_reason, ''))), null
     from run r where r.deleted_at is not null
 $$;
@@ -138,8 +138,8 @@ as $$
                first_value(h.data) over same_events as its_data
         from (
             select h.*, concat_ws('/', h.kind, h.step_id,
-                                  case when h.kind <> 'step_skipped' and h.task_index >= 0 then h.task_index end,
-                                  case when h.kind = 'task_started' then h.attempt end) as identity
+                                  case when h.kind <> '{event:step_skipped}' and h.task_index >= 0 then h.task_index end,
+                                  case when h.kind = '{event:task_started}' then h.attempt end) as identity
             from {schema}.history_entries(run_history.run_id) h
         ) h
         window same as (partition by h.identity order by h.event_id nulls first
@@ -151,14 +151,14 @@ as $$
            nullif(case when t.event_id is null and t.its_event is not null then t.its_delivery
                        else t.delivery end, 0),
            case when t.event_id is null then coalesce(t.worker_id, t.its_worker) else t.worker_id end,
-           case when t.event_id is null and t.its_event is not null and t.kind in ('cancelled', 'deleted')
+           case when t.event_id is null and t.its_event is not null and t.kind in ('{event:cancelled}', '{event:deleted}')
                 then t.its_data else t.data end::json
     from told t
     -- Of the events the first is told by the row.
     where t.event_id is null or t.rows_of_it = 0 or t.event_id <> t.its_event
     order by t.at, t.phase, t.hand_out, t.place, t.part, t.task_index, t.attempt,
-             case when t.kind = 'task_started' then 0
-                  when t.kind in ('resumed', 'task_succeeded', 'task_failed', 'task_skipped', 'task_cancelled') then 2
+             case when t.kind = '{event:task_started}' then 0
+                  when t.kind in ('{event:resumed}', '{event:task_succeeded}', '{event:task_failed}', '{event:task_skipped}', '{event:task_cancelled}') then 2
                   else 1 end,
              coalesce(t.event_id, case when t.rows_of_it > 0 then t.its_event end, 0)
 $$;

@@ -34,9 +34,9 @@ begin
     left join {schema}.messages m on m.message_id = r.run_id
     where r.run_id = lock_run.run_id;
     if deleted is null then
-        raise exception 'run % does not exist', lock_run.run_id using errcode = 'PW010';
+        raise exception '{text:run_missing}', lock_run.run_id using errcode = 'PW010';
     elsif deleted then
-        raise exception 'run % is deleted: trigger its workflow again instead', lock_run.run_id
+        raise exception '{text:run_deleted}', lock_run.run_id
             using errcode = 'PW011';
     end if;
 end
@@ -55,7 +55,7 @@ begin
     into lock_live_run.status, lock_live_run.workflow_id, lock_live_run.audited, lock_live_run.delivery
     from {schema}.lock_run(lock_live_run.run_id) l;
     if lock_live_run.status in ('SUCCESS', 'ERROR', 'CANCELLED') then
-        raise exception 'run % is %: it has ended and never changes; retry or fork it instead',
+        raise exception '{text:run_ended}',
             lock_live_run.run_id, lock_live_run.status using errcode = 'PW012';
     end if;
 end
@@ -100,7 +100,7 @@ language plpgsql
 as $$
 declare
     cancelled_error text :=
-        format('{"type":"cancelled","message":%s}', to_json(coalesce(cancel_locked.reason, '')));
+        format('{"type":"{event:cancelled}","message":%s}', to_json(coalesce(cancel_locked.reason, '')));
 begin
     update {schema}.runs r
     set status = 'CANCELLED', cancelled = true, error = cancelled_error, delivery = cancel_locked.delivery,
@@ -109,7 +109,7 @@ begin
     -- After the update: a concurrent repair may just have restored the message.
     delete from {schema}.messages m where m.message_id = cancel_locked.run_id;
     perform {schema}.close_runs(array[run_id], at);
-    perform {schema}.add_event(run_id, audited, 'cancelled', {schema}.by_whom(cancelled_error), delivery, at);
+    perform {schema}.add_event(run_id, audited, '{event:cancelled}', {schema}.with_actor(cancelled_error), delivery, at);
     perform {schema}.end_calls(array[run_id], at);
     perform {schema}.publish_run_ends(array[run_id], at);
 end
@@ -117,13 +117,13 @@ $$;
 comment on function {schema}.cancel_locked is 'Internal: cancels a run that the caller has locked.';
 
 -- Told to everybody: to who waits for the run, and to who works on it.
-create or replace function {schema}.tell_of_run(run_id bigint) returns void
+create or replace function {schema}.notify_run(run_id bigint) returns void
 language sql
 as $$
-    delete from {schema}.awaited_runs a where a.run_id = tell_of_run.run_id;
-    select pg_notify('pawl_{schema_name}', 'cancelled:' || tell_of_run.run_id);
+    delete from {schema}.awaited_runs a where a.run_id = notify_run.run_id;
+    select pg_notify('pawl_{schema_name}', 'cancelled:' || notify_run.run_id);
 $$;
-comment on function {schema}.tell_of_run is 'Internal: sends the NOTIFY of a cancelled run.';
+comment on function {schema}.notify_run is 'Internal: sends the NOTIFY of a cancelled run.';
 
 create or replace function {schema}.cancel(run_id bigint, reason text default '') returns void
 language plpgsql
@@ -133,7 +133,7 @@ declare
 begin
     select * into run from {schema}.lock_live_run(run_id);
     perform {schema}.cancel_locked(run_id, reason, run.audited, run.delivery, {schema}.clock());
-    perform {schema}.tell_of_run(run_id);
+    perform {schema}.notify_run(run_id);
 end
 $$;
 comment on function {schema}.cancel is
@@ -150,9 +150,9 @@ begin
     if {schema}.make_visible(run_id, run.workflow_id, now_at)
        or {schema}.make_tasks_visible(run_id, run.workflow_id, now_at) then
         perform {schema}.add_event(
-            run_id, run.audited, 'woken', {schema}.by_whom('{}'), run.delivery, now_at);
+            run_id, run.audited, '{event:woken}', {schema}.with_actor('{}'), run.delivery, now_at);
     elsif {schema}.is_lost(run_id) then
-        raise exception 'run % is % but has no message: restore it with repair() (pawl doctor --repair)',
+        raise exception '{text:run_lost_message}',
             run_id, run.status using errcode = 'PW004';
     end if;
 end
@@ -192,7 +192,7 @@ begin
     from {schema}.runs r where r.run_id = origin
     returning message_id into made;
     if made is null then  -- it was pruned meanwhile
-        raise exception 'run % does not exist', origin using errcode = 'PW010';
+        raise exception '{text:run_missing}', origin using errcode = 'PW010';
     end if;
     insert into {schema}.runs
         (run_id, workflow_id, status, priority, max_attempts, parent_run_id, origin_run_id, forked_at,
@@ -227,12 +227,12 @@ declare
 begin
     select * into run from {schema}.lock_origin(run_id);
     if run.status not in ('ERROR', 'CANCELLED') then
-        raise exception 'run % is %: only an ERROR or CANCELLED run can be retried; fork takes any',
+        raise exception '{text:run_not_failed}',
             run_id, run.status using errcode = 'PW013';
     end if;
     made := {schema}.copy_run(run_id, run.workflow_id, null, null, now_at);
     perform {schema}.add_event(
-        run_id, run.audited, 'retried', {schema}.by_whom(format('{"run_id":%s}', made)), run.delivery, now_at);
+        run_id, run.audited, '{event:retried}', {schema}.with_actor(format('{"run_id":%s}', made)), run.delivery, now_at);
     return made;
 end
 $$;
@@ -252,13 +252,13 @@ begin
     select s.position into place
     from {schema}.steps s where s.run_id = fork.run_id and s.step_id = from_step;
     if place is null then
-        raise exception 'run % has no step ''%'': fork from one of its steps', run_id, from_step
+        raise exception '{text:run_without_step}', run_id, from_step
             using errcode = 'PW014';
     end if;
     made := {schema}.copy_run(run_id, run.workflow_id, from_step, place, now_at);
     perform {schema}.add_event(
-        run_id, run.audited, 'forked',
-        {schema}.by_whom(format('{"run_id":%s,"step":%s}', made, to_json(from_step))), run.delivery, now_at);
+        run_id, run.audited, '{event:forked}',
+        {schema}.with_actor(format('{"run_id":%s,"step":%s}', made, to_json(from_step))), run.delivery, now_at);
     return made;
 end
 $$;
@@ -283,9 +283,9 @@ begin
         perform {schema}.lock_run(run_id);
     end if;
     perform {schema}.add_event(
-        run_id, run.audited, 'deleted',
-        {schema}.by_whom(format('{"reason":%s}', to_json(coalesce(reason, '')))), run.delivery, now_at);
-    perform {schema}.tell_of_run(run_id);
+        run_id, run.audited, '{event:deleted}',
+        {schema}.with_actor(format('{"reason":%s}', to_json(coalesce(reason, '')))), run.delivery, now_at);
+    perform {schema}.notify_run(run_id);
 end
 $$;
 comment on function {schema}.delete_run is
@@ -296,11 +296,10 @@ comment on function {schema}.delete_run is
 -- see plan_prune().
 create or replace function {schema}.fail_unhandled(prefixes text[]) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
     now_at   timestamptz := {schema}.clock();
-    most     constant integer := 1000;
+    most     constant integer := {rule:max_unhandled};
     handled  text[] := {schema}.live_handlers(now_at);
     failed   bigint[] := '{}';
     part     bigint[];
@@ -338,8 +337,8 @@ begin
         part := {schema}.free_to_end(part);
         if cardinality(part) > 0 then
             perform {schema}.fail_runs(
-                part, array_fill('no_handler_registered'::text, array[cardinality(part)]),
-                array_fill(format('no live worker has a handler for workflow ''%s''', workflow.name),
+                part, array_fill('{event:no_handler_registered}'::text, array[cardinality(part)]),
+                array_fill(format('{text:no_live_handler}', workflow.name),
                            array[cardinality(part)]));
             failed := failed || part;
         end if;

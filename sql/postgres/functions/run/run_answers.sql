@@ -29,11 +29,11 @@ declare
     run    record;
     step   record;
 begin
-    perform {schema}.check_text('a step''s id', resume_step.step_id, 267);
+    perform {schema}.check_text('a step''s id', resume_step.step_id, {rule:max_recorded_id_bytes});
     perform {schema}.json_proof(data::text);
     select * into run from {schema}.lock_live_run(resume_step.run_id);
     if {schema}.is_flow_run(resume_step.run_id) then
-        raise exception 'run % is a flow''s: a flow''s steps are not paused', run_id using errcode = 'PW003';
+        raise exception '{text:run_of_flow}', run_id using errcode = 'PW003';
     end if;
     select s.status, s.wake_at, c.run_id as called into step
     from {schema}.steps s
@@ -41,13 +41,13 @@ begin
         on c.caller_run_id = s.run_id and c.caller_step = s.step_id and c.caller_task is null
     where s.run_id = resume_step.run_id and s.step_id = resume_step.step_id;
     if step.status in ('SUCCESS', 'ERROR', 'SKIPPED') then
-        raise exception 'step ''%'' of run % is %: the first result counts', step_id, run_id, step.status
+        raise exception '{text:step_ended}', step_id, run_id, step.status
             using errcode = 'PW015';
     elsif step.status = 'PAUSED' and step.wake_at is not null then
-        raise exception 'step ''%'' of run % is a sleep: it ends at its time', step_id, run_id
+        raise exception '{text:step_sleeps}', step_id, run_id
             using errcode = 'PW003';
     elsif step.status = 'PAUSED' and step.called is not null then
-        raise exception 'step ''%'' of run % waits for run %: it ends when that run does', step_id, run_id,
+        raise exception '{text:step_calls}', step_id, run_id,
             step.called using errcode = 'PW003';
     elsif step.status = 'PAUSED' then
         update {schema}.steps s
@@ -59,19 +59,19 @@ begin
         update {schema}.runs r set status = 'RUNNING', paused_at = null, updated_at = now_at
         where r.run_id = resume_step.run_id;
     elsif not early then
-        raise exception 'step ''%'' of run % does not wait for a resume: the run %; only an early resume is kept for a later pause',
+        raise exception '{text:step_not_waiting}',
             step_id, run_id, {schema}.describe_wait(run_id, run.status) using errcode = 'PW020';
     else
         insert into {schema}.signals (run_id, step_id, payload, created_at)
         values (resume_step.run_id, resume_step.step_id, coalesce(data::text, 'null'), now_at)
         on conflict do nothing;
         if not found then
-            raise exception 'step ''%'' of run % has been resumed already: the first result counts',
+            raise exception '{text:step_resumed}',
                 step_id, run_id using errcode = 'PW015';
         end if;
     end if;
     perform {schema}.add_event(
-        run_id, run.audited, 'resumed', {schema}.by_whom(format('{"step":%s}', to_json(step_id))),
+        run_id, run.audited, '{event:resumed}', {schema}.with_actor(format('{"step":%s}', to_json(step_id))),
         run.delivery, now_at);
 end
 $$;
@@ -95,7 +95,7 @@ comment on function {schema}.resume_early(bigint, text, json) is
 -- data. Refused (`used`) if the run has recorded anything after the answer: a later step, or a failed
 -- attempt. `done` again for a repeated call.
 create or replace function {schema}.reject_resume(
-    run_id bigint, delivery integer, step_id text, message text, check_after_ms bigint default 3600000
+    run_id bigint, delivery integer, step_id text, message text, check_after_ms bigint default {rule:default_pause_check_ms}
 ) returns text
 language plpgsql
 as $$
@@ -105,7 +105,7 @@ declare
     step     record;
     workflow record;
 begin
-    perform {schema}.check_text('a step''s id', reject_resume.step_id, 267);
+    perform {schema}.check_text('a step''s id', reject_resume.step_id, {rule:max_recorded_id_bytes});
     perform {schema}.check_given('message', message is null);
     perform {schema}.check_given('check_after_ms', check_after_ms is null);
     perform {schema}.check_range('check_after_ms', check_after_ms, 0, {schema}.longest_ms());
@@ -143,7 +143,7 @@ begin
     update {schema}.runs r set status = 'PAUSED', paused_at = now_at, updated_at = now_at
     where r.run_id = reject_resume.run_id;
     perform {schema}.add_event(
-        run_id, workflow.audited, 'resume_rejected',
+        run_id, workflow.audited, '{event:resume_rejected}',
         format('{"step":%s,"message":%s,"data":%s}', to_json(step_id), to_json(message), step.output),
         delivery, now_at);
     if workflow.publishes then

@@ -10,10 +10,9 @@ create or replace function {schema}.run_counts(
     tag             text default null,
     idempotency_key text default null,
     include_deleted boolean default false,
-    count_limit     integer default 10000
+    count_limit     integer default {rule:count_limit}
 ) returns table (run_status text, runs bigint, exact boolean)
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -25,8 +24,8 @@ declare
     found   bigint;
     one     text;
 begin
-    perform {schema}.check_range('count_limit', run_counts.count_limit, 0, 1000000);
-    run_counts.count_limit := coalesce(run_counts.count_limit, 1000000);
+    perform {schema}.check_range('count_limit', run_counts.count_limit, 0, {rule:max_count_limit});
+    run_counts.count_limit := coalesce(run_counts.count_limit, {rule:max_count_limit});
     select array_agg(w.workflow_id), array_agg(w.workflow_id) filter (where w.is_flow) into wanted, flows
     from {schema}.workflows w join {schema}.queues q on q.queue_id = w.workflow_id
     where run_counts.workflow is null or q.name = run_counts.workflow;
@@ -84,7 +83,6 @@ create or replace function {schema}.live_run_counts(
     include_deleted boolean, count_limit integer
 ) returns table (run_status text, runs bigint, exact boolean)
 language plpgsql
-set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -142,7 +140,6 @@ create or replace function {schema}.count_runs(
     include_deleted boolean default false
 ) returns table (run_status text, runs bigint)
 language plpgsql
-set plan_cache_mode = force_custom_plan
 as $$
 declare
     wanted bigint := coalesce((select q.queue_id from {schema}.queues q where q.name = count_runs.workflow), 0);

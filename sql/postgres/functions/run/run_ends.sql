@@ -14,8 +14,6 @@ create or replace function {schema}.finish_runs(
     out outcomes text[], out awaited bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -26,7 +24,7 @@ declare
     failed  bigint[];
     calls   boolean;  -- some runs wait for others
     tells   boolean;  -- some workflows publish
-    nothing text;     -- see trigger_batch()
+    _ignored text;     -- see trigger_batch()
     size    constant integer := coalesce(cardinality(run_ids), 0);
     invalid boolean[] := {schema}.invalid_json(size, outputs, errors, array_replace(event_data, '', null));
 begin
@@ -86,7 +84,7 @@ begin
     end if;
     if wake and awaited is not null then
         for i in 1..cardinality(awaited) loop
-            nothing := pg_notify('pawl_{schema_name}', 'run:' || awaited[i]);
+            _ignored := pg_notify('pawl_{schema_name}', 'run:' || awaited[i]);
         end loop;
     end if;
 end
@@ -105,8 +103,6 @@ create or replace function {schema}.finish_run(
     out outcome text, out awaited bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -114,7 +110,7 @@ declare
     ended   record;
     calls   boolean;  -- some runs wait for others
     tells   boolean;  -- some workflows publish
-    nothing text;     -- see trigger_batch()
+    _ignored text;     -- see trigger_batch()
     parsed  json;
 begin
     begin
@@ -162,7 +158,7 @@ begin
         perform {schema}.publish_run_ends(array[run_id], now_at);
     end if;
     if wake and awaited is not null then
-        nothing := pg_notify('pawl_{schema_name}', 'run:' || awaited);
+        _ignored := pg_notify('pawl_{schema_name}', 'run:' || awaited);
     end if;
 end
 $$;
@@ -172,7 +168,6 @@ comment on function {schema}.finish_run(bigint, integer, text, boolean, boolean)
 -- Of runs that end without success: nothing of them stays open.
 create or replace function {schema}.close_runs(run_ids bigint[], at timestamptz) returns void
 language plpgsql
-set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 begin
     perform {schema}.close_tasks(run_ids, at);
@@ -210,7 +205,6 @@ comment on function {schema}.take_waiters is 'Internal: those of the runs that s
 create or replace function {schema}.fail_runs(run_ids bigint[], types text[], messages text[])
 returns void
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
     now_at timestamptz := {schema}.clock();

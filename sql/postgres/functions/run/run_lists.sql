@@ -43,7 +43,6 @@ comment on function {schema}.run_matches is 'Internal: whether a run is one that
 -- among them: no index of runs separates them from the QUEUED ones, for a claim would have to write it.
 create or replace function {schema}.started_runs(workflow_ids bigint[]) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     ids bigint[];
@@ -71,7 +70,6 @@ create or replace function {schema}.pick_runs(
     idempotency_key text, include_deleted boolean, before_at timestamptz, before_run bigint, max_rows integer
 ) returns bigint[]
 language sql stable
-set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
     select array(
         select r.run_id
@@ -95,7 +93,6 @@ create or replace function {schema}.run_page(
     idempotency_key text, include_deleted boolean, before_at timestamptz, before_run bigint, max_rows integer
 ) returns bigint[]
 language plpgsql stable
-set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
     one integer;
@@ -153,7 +150,6 @@ create or replace function {schema}.run_set(
     include_deleted boolean, max_rows integer
 ) returns bigint[]
 language plpgsql stable
-set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
     one integer;
@@ -185,7 +181,6 @@ create or replace function {schema}.tagged_page(
     idempotency_key text, include_deleted boolean, before_run bigint, max_rows integer
 ) returns bigint[]
 language plpgsql stable
-set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
     most    constant integer := {schema}.count_limit();
@@ -247,10 +242,9 @@ create or replace function {schema}.find_runs(
     idempotency_key text default null,
     include_deleted boolean default false,
     before_run      bigint default null,
-    max_rows        integer default 100
+    max_rows        integer default {rule:default_page_rows}
 ) returns bigint[]
 language plpgsql stable
-set plan_cache_mode = force_custom_plan
 as $$
 declare
     wanted    bigint[];
@@ -315,7 +309,7 @@ create or replace function {schema}.list_runs(
     idempotency_key text default null,
     include_deleted boolean default false,
     before_run      bigint default null,
-    max_rows        integer default 100
+    max_rows        integer default {rule:default_page_rows}
 ) returns setof {schema}.run_info
 language plpgsql stable
 as $$

@@ -44,6 +44,7 @@ begin
     ) m on true;
 end
 $$;
+comment on function {schema}.lock_runs is 'Internal: locks the messages of these runs'' leases.';
 
 -- As settle_outcomes: why some could not be locked. A task's message is held, but by no holder of a run.
 create or replace function {schema}.run_outcomes(
@@ -64,6 +65,7 @@ as $$
          from unnest(run_ids, deliveries, tids) as l (run_id, delivery, tid))
     ) with ordinality as o (run_id, outcome, place)
 $$;
+comment on function {schema}.run_outcomes is 'Internal: as settle_outcomes, for runs.';
 
 -- Checkpoints. A step that has its result keeps it; RUNNING only marks one that has none. Nearly always
 -- nothing is recorded of the steps yet: then they are inserted without a look, which would cost half as
@@ -87,8 +89,6 @@ create or replace function {schema}.record_steps(
     repeated   boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
@@ -105,7 +105,7 @@ begin
         deliveries := {schema}.valid_deliveries(deliveries, invalid);
     end if;
     held := {schema}.lock_runs(run_ids, deliveries);
-    if held.complete and 1 = all(attempts) and (1000000 > all(elapsed_us)) is not false then
+    if held.complete and 1 = all(attempts) and ({rule:short_step_us} > all(elapsed_us)) is not false then
         workers := held.workers;
         begin
             insert into {schema}.steps
@@ -194,8 +194,6 @@ create or replace function {schema}.record_step(
     repeated      boolean default false
 ) returns text
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -206,7 +204,7 @@ declare
 begin
     -- As invalid_steps(), in expressions that are short: they are prepared anew in each transaction.
     if (status in ('SUCCESS', 'ERROR', 'RUNNING') and step_position >= 0 and attempt >= 0
-        and octet_length(step_id) between 1 and 267 and coalesce(elapsed_us, 0) >= 0) is not true then
+        and octet_length(step_id) between 1 and {rule:max_recorded_id_bytes} and coalesce(elapsed_us, 0) >= 0) is not true then
         return 'invalid';
     end if;
     begin
@@ -271,8 +269,6 @@ create or replace function {schema}.suspend_runs(
     repeated          boolean default false
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at   timestamptz := {schema}.clock();
@@ -415,8 +411,6 @@ create or replace function {schema}.take_signals(
     wake_after_delays boolean[]
 ) returns text[]
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 declare
     payloads text[];
@@ -446,6 +440,7 @@ begin
     return payloads;
 end
 $$;
+comment on function {schema}.take_signals is 'Internal: takes out the resumes that were kept for these steps.';
 
 -- Which of these pauses are new, and are to be told of: a pause that is checked is none, nor is a sleep.
 create or replace function {schema}.new_pauses(
@@ -453,7 +448,6 @@ create or replace function {schema}.new_pauses(
     wake_ats timestamptz[], wake_after_delays boolean[]
 ) returns boolean[]
 language sql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     select array(
         select coalesce(n.publish, false) and n.tid is not null and n.wake_at is null
@@ -491,3 +485,4 @@ begin
     end if;
 end
 $$;
+comment on function {schema}.add_events is 'Internal: records what the holders of runs have to say.';

@@ -54,7 +54,6 @@ comment on function {schema}.get_run is 'One run, soft-deleted ones too; no row 
 -- How many rows a recursion brings nobody can know: the server believes in so many that it would compile it.
 create or replace function {schema}.lineage(run_id bigint) returns setof {schema}.run_info
 language sql
-set jit = off
 as $$
     with recursive ancestors (id) as (
         select lineage.run_id
@@ -89,9 +88,9 @@ create or replace function {schema}.await_run(run_id bigint) returns void
 language plpgsql
 as $$
 declare
-    nothing text;  -- see trigger_batch()
+    _ignored text;  -- see trigger_batch()
 begin
-    nothing := set_config('synchronous_commit', 'off', true);
+    _ignored := set_config('synchronous_commit', 'off', true);
     insert into {schema}.awaited_runs (run_id, since)
     select r.run_id, {schema}.clock() from {schema}.runs r
     where r.run_id = await_run.run_id and r.completed_at is null

@@ -36,18 +36,18 @@ as $$
 declare
     n record;
 begin
-    select array_agg(coalesce(f.delay_ms, (f.raw * (1 + random() / 2))::bigint) order by f.place) as delays_ms,
+    select array_agg(coalesce(f.delay_ms, (f.raw * (1 + random() / {rule:jitter_part}))::bigint) order by f.place) as delays_ms,
            array_agg(case when f.step_id is null then f.failed else f.failures end order by f.place) as attempts,
            array_agg({schema}.error_message(f.error::text) order by f.place) as reasons,
            array_agg(f.error::text order by f.place) as errors,
-           array_agg(case when f.audited then case when f.step_id is null then 'run_retry' else 'step_retry' end
+           array_agg(case when f.audited then case when f.step_id is null then '{event:run_retry}' else '{event:step_retry}' end
                           else '' end order by f.place) as kinds,
            array_agg(case when f.step_id is not null then 'PENDING' end order by f.place) as statuses,
            array_agg(case when f.step_id is not null then f.failed end order by f.place) as step_attempts
     into n
     from (
         select r.*, u.delay_ms, u.error, u.step_id, c.failed,
-               least(r.cap_ms, r.base_ms * power(2, least(greatest(c.failed, 1) - 1, 60))) as raw
+               least(r.cap_ms, r.base_ms * power(2, least(greatest(c.failed, 1) - 1, {rule:most_doublings}))) as raw
         from {schema}.retry_rules(run_ids) r
         join unnest(run_ids, delays_ms, errors, step_ids, attempts) with ordinality
             as u (run_id, delay_ms, error, step_id, attempt, place) using (place)
@@ -82,10 +82,10 @@ as $$
 declare
     n record;
 begin
-    select array_agg(coalesce(u.check_after_ms, 3600000) order by r.place) as delays_ms,
+    select array_agg(coalesce(u.check_after_ms, {rule:default_pause_check_ms}) order by r.place) as delays_ms,
            array_agg(coalesce(s.attempt, 0) order by r.place) as step_attempts,
            array_agg(coalesce(r.failures, 0) order by r.place) as attempts,
-           array_agg(case when r.audited and s.status is distinct from 'PAUSED' then 'paused' else '' end
+           array_agg(case when r.audited and s.status is distinct from 'PAUSED' then '{event:paused}' else '' end
                      order by r.place) as kinds,
            array_agg(format('{"type":"pause","message":%s,"step":%s}', to_json(coalesce(u.message, '')),
                             to_json(coalesce(u.step_id, ''))) order by r.place) as data
@@ -115,11 +115,3 @@ language sql
 as $$ select {schema}.resume_early(run_id, step_id, data) $$;
 comment on function {schema}.signal(bigint, text, json) is
     'Gives a step that a run waits at, or will wait at, its result: resume_early(), as programs call it. First one wins.';
-
--- Helpers of other files.
-comment on function {schema}.claim_queues is 'Internal: the queues of a set that are worth a look.';
-comment on function {schema}.trigger_dead_letters is 'Internal: triggers the dead letter workflows of failed runs.';
-comment on function {schema}.lock_runs is 'Internal: locks the messages of these runs'' leases.';
-comment on function {schema}.run_outcomes is 'Internal: as settle_outcomes, for runs.';
-comment on function {schema}.take_signals is 'Internal: takes out the resumes that were kept for these steps.';
-comment on function {schema}.add_events is 'Internal: records what the holders of runs have to say.';

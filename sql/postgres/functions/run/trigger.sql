@@ -3,7 +3,7 @@
 
 -- The usual case in few statements: runs of one workflow that is no flow, without idempotency keys. Null where it
 -- is a flow, or does not exist. The insert looks at the workflow behind its lock: it may just have been deleted.
-create or replace function {schema}.trigger_plain(
+create or replace function {schema}.create_plain_runs(
     workflow text, inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
     max_attempts integer[], parent_run_ids bigint[], now_at timestamptz, out run_ids bigint[], out workflow_id bigint
 )
@@ -35,7 +35,7 @@ begin
            now_at, now_at, inputs[i]
     from generate_series(1, size) i
     where exists (
-        select from {schema}.workflows w where w.workflow_id = trigger_plain.workflow_id and not w.is_flow
+        select from {schema}.workflows w where w.workflow_id = create_plain_runs.workflow_id and not w.is_flow
     );
     if not found then
         run_ids := null;
@@ -52,13 +52,11 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.trigger_plain is 'Internal: runs of one workflow.';
+comment on function {schema}.create_plain_runs is 'Internal: runs of one workflow.';
 
 -- Runs of several workflows, of flows, with idempotency keys. workflow_ids are those that got runs, each once.
--- `strict`: see flow_start_runs().
-drop function if exists {schema}.trigger_mixed(  -- it has a new parameter
-    text[], text[], integer[], bigint[], timestamptz[], text[], integer[], bigint[], timestamptz);
-create or replace function {schema}.trigger_mixed(
+-- `strict`: see start_flow_runs().
+create or replace function {schema}.create_runs(
     workflows text[], inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
     idempotency_keys text[], max_attempts integer[], parent_run_ids bigint[], now_at timestamptz, strict boolean,
     out run_ids bigint[], out created boolean[], out workflow_ids bigint[]
@@ -108,7 +106,7 @@ begin
             select n.run_id, workflow_ids[array_position(names, n.workflow)], 'QUEUED',
                    coalesce(n.priority, 0), n.max_attempts, n.parent_run_id, n.key, now_at, now_at, n.input,
                    sizes[array_position(names, n.workflow)]
-            from unnest(run_ids, workflows, inputs, priorities, trigger_mixed.max_attempts, parent_run_ids,
+            from unnest(run_ids, workflows, inputs, priorities, create_runs.max_attempts, parent_run_ids,
                         idempotency_keys) with ordinality
                 as n (run_id, workflow, input, priority, max_attempts, parent_run_id, key, place)
             where n.key is not null
@@ -137,7 +135,7 @@ begin
          remaining_steps)
     select n.run_id, workflow_ids[array_position(names, n.workflow)], 'QUEUED', coalesce(n.priority, 0),
            n.max_attempts, n.parent_run_id, now_at, now_at, n.input, sizes[array_position(names, n.workflow)]
-    from unnest(run_ids, workflows, inputs, priorities, trigger_mixed.max_attempts, parent_run_ids,
+    from unnest(run_ids, workflows, inputs, priorities, create_runs.max_attempts, parent_run_ids,
                 idempotency_keys)
         as n (run_id, workflow, input, priority, max_attempts, parent_run_id, key)
     where n.key is null;
@@ -154,7 +152,7 @@ begin
             array(select n.run_id from unnest(run_ids, created) as n (run_id, created) where n.created), now_at);
     end if;
     if cardinality(array_remove(sizes, null)) > 0 then
-        perform {schema}.flow_start_runs(
+        perform {schema}.start_flow_runs(
             array_agg(n.run_id), array_agg(workflow_ids[array_position(names, n.workflow)]),
             array_agg(coalesce(n.at, now_at + {schema}.ms(n.delay_ms))), now_at, strict)
         from unnest(run_ids, created, workflows, delays_ms, ats) as n (run_id, created, workflow, delay_ms, at)
@@ -164,7 +162,7 @@ begin
     run_ids := coalesce(owners, run_ids);
 end
 $$;
-comment on function {schema}.trigger_mixed is 'Internal: runs of any workflows.';
+comment on function {schema}.create_runs is 'Internal: runs of any workflows.';
 
 -- All or nothing. Arrays are aligned; null times mean now. Inputs are JSON text. Tags stand beside them: tags[i] belongs to run tag_places[i]. Returns
 -- the runs in the order given, and whether each is new or the one that had the idempotency key already.
@@ -183,26 +181,24 @@ create or replace function {schema}.trigger_batch(
     out run_ids bigint[], out created boolean[], out workflow_ids bigint[]
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     now_at  timestamptz := {schema}.clock();
     made    record;
-    nothing text;  -- assigned where PERFORM, which runs a query, would cost 25 microseconds
+    _ignored text;  -- assigned where PERFORM, which runs a query, would cost 25 microseconds
 begin
-    nothing := {schema}.check_trigger(
+    _ignored := {schema}.check_trigger(
         workflows, inputs, priorities, delays_ms, ats, idempotency_keys, trigger_batch.max_attempts, parent_run_ids,
         tag_places, tags);
     if workflows[1] = all(workflows) and coalesce(num_nonnulls(variadic idempotency_keys), 0) = 0 then
-        made := {schema}.trigger_plain(
+        made := {schema}.create_plain_runs(
             workflows[1], inputs, priorities, delays_ms, ats, trigger_batch.max_attempts, parent_run_ids, now_at);
         run_ids := made.run_ids;
         workflow_ids := array[made.workflow_id];
         created := array_fill(true, array[cardinality(workflows)]);
     end if;
     if run_ids is null then
-        made := {schema}.trigger_mixed(
+        made := {schema}.create_runs(
             workflows, inputs, priorities, delays_ms, ats, idempotency_keys, trigger_batch.max_attempts,
             parent_run_ids, now_at, true);
         run_ids := made.run_ids;
@@ -217,7 +213,7 @@ begin
     end if;
     if wake then
         for i in 1..cardinality(workflow_ids) loop
-            nothing := pg_notify('pawl_{schema_name}', workflow_ids[i]::text);
+            _ignored := pg_notify('pawl_{schema_name}', workflow_ids[i]::text);
         end loop;
     end if;
 end
@@ -237,19 +233,17 @@ create or replace function {schema}.trigger_one(
     out run_id bigint, out created boolean, out workflow_id bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
     now_at  timestamptz := {schema}.clock();
     audits  boolean;  -- all events are kept
     locked  boolean;
-    nothing text;     -- see trigger_batch()
+    _ignored text;     -- see trigger_batch()
     made    record;
 begin
-    if {schema}.json_proof(input) is not null and priority between -1000000 and 1000000
-       and (max_attempts between 1 and 1000000) is not false
+    if {schema}.json_proof(input) is not null and priority between -{rule:max_priority} and {rule:max_priority}
+       and (max_attempts between 1 and {rule:max_attempts}) is not false
        and current_setting('transaction_isolation') = 'read committed' then
         select q.queue_id, w.audit = 'all', pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))
         into workflow_id, audits, locked
@@ -285,7 +279,7 @@ begin
         perform {schema}.add_triggered(array[run_id], now_at);
     end if;
     if wake then
-        nothing := pg_notify('pawl_{schema_name}', workflow_id::text);
+        _ignored := pg_notify('pawl_{schema_name}', workflow_id::text);
     end if;
 end
 $$;
@@ -326,13 +320,11 @@ create or replace function {schema}.trigger_unasked(
     parent_run_ids bigint[], tag text, wake boolean
 ) returns bigint[]
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     made record;
 begin
-    made := {schema}.trigger_mixed(
+    made := {schema}.create_runs(
         workflows, inputs, priorities, null, ats, idempotency_keys, null, parent_run_ids, {schema}.clock(), false);
     insert into {schema}.run_tags (tag, run_id)
     select trigger_unasked.tag, u.run_id from unnest(made.run_ids, made.created) as u (run_id, created)
@@ -350,7 +342,6 @@ comment on function {schema}.trigger_unasked is 'Internal: creates the runs of s
 -- once for each.
 create or replace function {schema}.trigger_dead_letters(run_ids bigint[]) returns void
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
     wanted bigint[];
@@ -384,3 +375,4 @@ begin
     having count(*) > 0;
 end
 $$;
+comment on function {schema}.trigger_dead_letters is 'Internal: triggers the dead letter workflows of failed runs.';

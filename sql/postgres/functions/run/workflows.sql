@@ -17,8 +17,7 @@ begin
         where w.workflow_id = next;
         chain := chain || ' -> ' || name;
         if name = workflow then
-            raise exception 'workflow ''%'': its dead letter workflow leads back to it (%)', workflow, chain
-                using errcode = 'PW003', hint = 'End the chain of dead letter workflows somewhere.';
+            raise exception '{text:dead_letter_cycle}', workflow, chain using errcode = 'PW003';
         end if;
     end loop;
 end
@@ -49,21 +48,21 @@ declare
     forward_to bigint;
     id         bigint;
 begin
-    if workflow is null or workflow !~ '^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$' then
-        raise exception 'invalid workflow name ''%'': use 1 to 128 letters, digits, ''_'', ''-'', ''.'', '':'', '
-                        'not starting with ''.''', workflow
+    if workflow is null or workflow !~ '^[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$'
+       or length(workflow) > {rule:max_name_bytes} then
+        raise exception '{text:name}', 'workflow', workflow, {rule:max_name_bytes}
             using errcode = 'PW003';
     end if;
     if dead_letter_workflow = workflow then
-        raise exception 'workflow ''%'': cannot be its own dead letter workflow', workflow
+        raise exception '{text:workflow_forwards_to_itself}', workflow
             using errcode = 'PW003';
     end if;
-    perform {schema}.check_range('max_attempts', max_attempts, 1, 1000000);
+    perform {schema}.check_range('max_attempts', max_attempts, 1, {rule:max_attempts});
     perform {schema}.check_range('backoff_base_ms', backoff_base_ms, 0, {schema}.longest_ms());
     perform {schema}.check_range('backoff_cap_ms', backoff_cap_ms, 0, {schema}.longest_ms());
     perform {schema}.check_range('lease_ms', lease_ms, 1, {schema}.longest_ms());
     perform {schema}.check_range('run_timeout_ms', run_timeout_ms, 0, {schema}.longest_ms());
-    perform {schema}.check_range('max_strikes', max_strikes, 1, 1000);
+    perform {schema}.check_range('max_strikes', max_strikes, 1, {rule:max_strikes});
     perform {schema}.check_word('audit', audit, array['off', 'exceptions', 'all']);
     perform {schema}.check_word('publish', publish, array['off', 'alerts', 'ends']);
     if dead_letter_workflow <> '' then
@@ -78,7 +77,8 @@ begin
     loop
         -- Done runs leave no archive, and how often one is tried is the worker's to decide.
         insert into {schema}.queues as q (name, keep_archive, lease_ms, max_strikes, max_attempts, created_at)
-        values (workflow, false, create_workflow.lease_ms, coalesce(create_workflow.max_strikes, 5), 0, now_at)
+        values (workflow, false, create_workflow.lease_ms,
+                coalesce(create_workflow.max_strikes, {rule:default_queue_strikes}), 0, now_at)
         on conflict (name) do nothing
         returning q.queue_id into id;
         if id is not null then
@@ -86,8 +86,9 @@ begin
                 (workflow_id, max_attempts, backoff_base_ms, backoff_cap_ms, run_timeout_ms,
                  dead_letter_workflow_id, audit, publish, created_at)
             values (
-                id, coalesce(create_workflow.max_attempts, 3), coalesce(create_workflow.backoff_base_ms, 1000),
-                coalesce(create_workflow.backoff_cap_ms, 300000), nullif(create_workflow.run_timeout_ms, 0),
+                id, coalesce(create_workflow.max_attempts, {rule:default_run_attempts}),
+                coalesce(create_workflow.backoff_base_ms, {rule:default_backoff_base_ms}),
+                coalesce(create_workflow.backoff_cap_ms, {rule:default_backoff_cap_ms}), nullif(create_workflow.run_timeout_ms, 0),
                 forward_to, coalesce(create_workflow.audit, 'exceptions'),
                 coalesce(create_workflow.publish, 'off'), now_at
             );
@@ -118,7 +119,7 @@ begin
         exit when id is not null or exists (select from {schema}.queues q where q.name = workflow);
     end loop;
     if id is null then
-        raise exception 'queue ''%'' exists and is not a workflow''s: choose another name', workflow
+        raise exception '{text:not_a_workflow}', workflow
             using errcode = 'PW003', hint = 'Of a flow only dead_letter_workflow, audit and publish are set here.';
     end if;
     update {schema}.queues q
@@ -147,7 +148,7 @@ begin
         where q.name = n.name
     ) f on true;
     if unknown is not null then
-        raise exception 'workflow ''%'' does not exist: create it first', unknown
+        raise exception '{text:workflow_missing}', unknown
             using errcode = 'PW007';
     end if;
     return ids;
@@ -169,7 +170,7 @@ begin
     perform {schema}.lock_queue(id);
     select count(*) into live from {schema}.runs r where {schema}.run_group(r) in (0, 1) and r.workflow_id = id;
     if live > 0 then
-        raise exception 'workflow ''%'' has % live runs: cancel them, or let them end', workflow, live
+        raise exception '{text:workflow_has_runs}', workflow, live
             using errcode = 'PW008';
     end if;
     ended := array(
@@ -226,14 +227,13 @@ comment on function {schema}.list_workflows is 'Workflows with their settings, b
 -- are read, up to count_limit successes and as many failures; what is older than the oldest of a set that was cut
 -- off is left out, so that the counts stay comparable: counted_ms says how much of the window they cover.
 create or replace function {schema}.workflow_stats(
-    workflow text, window_ms bigint default 3600000, count_limit integer default 10000
+    workflow text, window_ms bigint default {rule:default_metrics_window_ms}, count_limit integer default {rule:count_limit}
 ) returns table (
     succeeded bigint, failed bigint, cancelled bigint, average_ms bigint, p50_ms bigint, p95_ms bigint,
     p99_ms bigint, queue_depth bigint, in_flight bigint, waiting bigint, oldest_waiting_ms bigint,
     counted_ms bigint, at_least text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -293,7 +293,7 @@ $$;
 comment on function {schema}.workflow_stats is
     'Ends and durations of a workflow''s runs within the window, and its queue''s counts; reads a bounded number of rows.';
 
-create or replace function {schema}.workflow_metrics(workflow text, window_ms bigint default 3600000)
+create or replace function {schema}.workflow_metrics(workflow text, window_ms bigint default {rule:default_metrics_window_ms})
 returns table (
     succeeded bigint, failed bigint, cancelled bigint, average_ms bigint, p50_ms bigint, p95_ms bigint,
     p99_ms bigint, queue_depth bigint, in_flight bigint, waiting bigint, oldest_waiting_ms bigint
@@ -311,7 +311,6 @@ comment on function {schema}.workflow_metrics is
 create or replace function {schema}.has_live_handler(workflow text, at timestamptz default null)
 returns boolean
 language sql
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
     select exists (
         select from {schema}.workers w
@@ -324,7 +323,6 @@ comment on function {schema}.has_live_handler is 'Whether a live worker has a ha
 
 create or replace function {schema}.live_handlers(at timestamptz) returns text[]
 language sql stable
-set enable_seqscan = off set enable_bitmapscan = off
 as $$
     select array(
         select distinct h.name from {schema}.workers w cross join lateral unnest(w.handlers) as h (name)

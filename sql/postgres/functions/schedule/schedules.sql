@@ -1,7 +1,6 @@
 -- Schedules. When they fire is computed by the library (src/model/cron.h): here fire times are only
 -- kept, and turned into runs. Who fires or changes a schedule names the version it has read.
--- Lock order: the workflow (its row, or its queue: share_queues()), then the schedule; as when a
--- workflow is deleted with its schedules.
+-- Lock order: see functions/README.md.
 
 create or replace function {schema}.list_schedules(only_schedule text default null) returns table (
     schedule_id bigint, version bigint, schedule text, workflow text, cron text, time_zone text,
@@ -29,14 +28,14 @@ create or replace function {schema}.check_schedule(
 language plpgsql stable
 as $$
 begin
-    perform {schema}.check_text('a schedule''s name', schedule, 128);
-    perform {schema}.check_text('cron', cron, 1024);
-    perform {schema}.check_text('time_zone', time_zone, 255);
+    perform {schema}.check_text('a schedule''s name', schedule, {rule:max_name_bytes});
+    perform {schema}.check_text('cron', cron, {rule:max_cron_bytes});
+    perform {schema}.check_text('time_zone', time_zone, {rule:max_time_zone_bytes});
     perform {schema}.check_given('jitter_ms, priority, overlap, catch_up, catch_up_limit and paused', num_nulls(
         jitter_ms, priority, overlap, catch_up, catch_up_limit, paused) > 0);
-    perform {schema}.check_range('jitter_ms', jitter_ms, 0, 31536000000);
-    perform {schema}.check_range('priority', priority, -1000000, 1000000);
-    perform {schema}.check_range('catch_up_limit', catch_up_limit, 1, 10000);
+    perform {schema}.check_range('jitter_ms', jitter_ms, 0, {rule:longest_jitter_ms});
+    perform {schema}.check_range('priority', priority, -{rule:max_priority}, {rule:max_priority});
+    perform {schema}.check_range('catch_up_limit', catch_up_limit, 1, {rule:max_catch_up});
     perform {schema}.check_word('overlap', overlap, array['allow', 'skip', 'queue-one']);
     perform {schema}.check_word('catch_up', catch_up, array['none', 'last', 'all']);
     perform {schema}.check_time('a time of a schedule', t) from unnest(times) t;
@@ -84,7 +83,7 @@ begin
     where w.workflow_id = (select q.queue_id from {schema}.queues q where q.name = workflow)
     for key share;
     if id is null then
-        raise exception 'workflow ''%'' does not exist: create it first', workflow using errcode = 'PW007';
+        raise exception '{text:workflow_missing}', workflow using errcode = 'PW007';
     end if;
     if coalesce(save_schedule.schedule_id, 0) = 0 then
         insert into {schema}.schedules
@@ -127,7 +126,7 @@ as $$
 begin
     delete from {schema}.schedules s where s.name = schedule;
     if not found then
-        raise exception 'schedule ''%'' does not exist', schedule using errcode = 'PW018';
+        raise exception '{text:schedule_missing}', schedule using errcode = 'PW018';
     end if;
     return true;
 end
@@ -136,7 +135,7 @@ comment on function {schema}.delete_schedule is 'Deletes a schedule; its runs st
 
 -- One row per schedule that has to be fired: a fire time has come, or what waited for the end of a run
 -- may go. Where there is none, one row that tells only the time and when to look again.
-create or replace function {schema}.due_schedules(max_rows integer default 100) returns table (
+create or replace function {schema}.due_schedules(max_rows integer default {rule:default_page_rows}) returns table (
     now_at timestamptz, next_due timestamptz, waiting boolean, schedule_id bigint, version bigint,
     schedule text, workflow text, cron text, time_zone text, params json, starts_at timestamptz,
     ends_at timestamptz, jitter_ms bigint, priority integer, overlap text, catch_up text,
@@ -144,7 +143,6 @@ create or replace function {schema}.due_schedules(max_rows integer default 100) 
     last_run_id bigint, waiting_fire_at timestamptz, created_at timestamptz
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
     due bigint[];
@@ -190,8 +188,6 @@ as $$
 $$;
 comment on function {schema}.fire_key is 'Internal: the key of a schedule''s fire time.';
 
-drop function if exists {schema}.trigger_schedule(  -- it has another parameter
-    {schema}.schedules, text, timestamptz[], text[], boolean);
 
 -- Runs of a schedule that is locked; returns them in the order of their fire times.
 -- Fire times have keys of their own, apart from those of users. A schedule that is deleted and created again finds the
@@ -236,7 +232,6 @@ create or replace function {schema}.fire_schedule(
     out fired boolean, out fired_workflow_id bigint
 )
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
     now_at   timestamptz := {schema}.clock();
@@ -245,10 +240,10 @@ declare
     made     bigint[];
 begin
     fired := false;
-    if coalesce(cardinality(fire_ats), 0) > 10000
+    if coalesce(cardinality(fire_ats), 0) > {rule:max_catch_up}
        or cardinality(ats) <> coalesce(cardinality(fire_ats), 0)  -- null: now, for all of them
        or num_nulls(variadic fire_ats) > 0 then
-        raise exception 'fire_ats and ats must have as many elements, at most 10000, none null'
+        raise exception 'fire_ats and ats must have as many elements, at most {rule:max_catch_up}, none null'
             using errcode = 'PW003';
     end if;
     perform {schema}.check_places(null, null, ats);

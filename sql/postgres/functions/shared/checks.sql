@@ -1,8 +1,6 @@
--- Values that can never work are refused in words of our own, with the bounds of src/model/check.cpp, before a
--- constraint of a table does it in its words. Arrays are looked at as a whole: a batch without fault costs one look
--- at each. Nulls pass, but for those of required values.
---
--- The same bounds are in src/model/check*.cpp.
+-- Values that can never work are refused with our own messages before a constraint of a table refuses them. Arrays are
+-- checked as a whole: a batch without errors costs one check for each. Nulls pass, except for required values. The bounds
+-- are in src/model/rules.h, the same as for C++.
 
 create or replace function {schema}.check_range(what text, value bigint, lowest bigint, highest bigint)
 returns void
@@ -32,7 +30,7 @@ language plpgsql immutable
 as $$
 begin
     if value is null or octet_length(value) not between 1 and longest then
-        raise exception '% must have 1 to % bytes', what, longest using errcode = 'PW003';
+        raise exception '{text:bytes_of_text}', what, longest using errcode = 'PW003';
     end if;
 end
 $$;
@@ -42,8 +40,8 @@ create or replace function {schema}.check_time(what text, value timestamptz) ret
 language plpgsql stable
 as $$
 begin
-    if value not between '1970-01-01 00:00+00' and '9999-01-01 00:00+00' then
-        raise exception '% must lie between the years 1970 and 9999', what using errcode = 'PW003';
+    if value not between '{rule:earliest_year}-01-01 00:00+00' and '{rule:latest_year}-01-01 00:00+00' then
+        raise exception '{text:years}', what, {rule:earliest_year}, {rule:latest_year} using errcode = 'PW003';
     end if;
 end
 $$;
@@ -54,8 +52,8 @@ create or replace function {schema}.page_size(max_rows integer) returns integer
 language plpgsql immutable
 as $$
 begin
-    if max_rows is null or max_rows not between 1 and 10000 then
-        raise exception 'max_rows must be 1 to 10000' using errcode = 'PW003';
+    if max_rows is null or max_rows not between 1 and {rule:max_page_rows} then
+        raise exception 'max_rows must be 1 to {rule:max_page_rows}' using errcode = 'PW003';
     end if;
     return max_rows;
 end
@@ -84,11 +82,11 @@ language plpgsql stable
 as $$
 begin
     perform {schema}.check_given('qty', qty is null);
-    perform {schema}.check_range('qty', qty, 0, 10000);
+    perform {schema}.check_range('qty', qty, 0, {rule:max_batch});
     perform {schema}.check_range('lease_ms', lease_ms, 0, {schema}.longest_ms());
     perform {schema}.check_given('default_lease_ms', default_lease_ms is null);
     perform {schema}.check_range('default_lease_ms', default_lease_ms, 0, {schema}.longest_ms());
-    perform {schema}.check_range('floor_priority', floor_priority, -1000000, 1000000);
+    perform {schema}.check_range('floor_priority', floor_priority, -{rule:max_priority}, {rule:max_priority});
     perform {schema}.check_time('looked_at', looked_at);
     perform {schema}.check_time('swept_at', swept_at);
 end
@@ -102,18 +100,17 @@ create or replace function {schema}.may_claim(
 ) returns boolean
 language sql immutable
 as $$
-    select qty between 0 and 10000 and (lease_ms between 0 and 3162240000000) is not false
-       and default_lease_ms between 0 and 3162240000000
-       and (floor_priority between -1000000 and 1000000) is not false
-       and (looked_at between '1970-01-01 00:00+00' and '9999-01-01 00:00+00') is not false
-       and (swept_at between '1970-01-01 00:00+00' and '9999-01-01 00:00+00') is not false
+    select qty between 0 and {rule:max_batch} and (lease_ms between 0 and {rule:longest_delay_ms}) is not false
+       and default_lease_ms between 0 and {rule:longest_delay_ms}
+       and (floor_priority between -{rule:max_priority} and {rule:max_priority}) is not false
+       and (looked_at between '{rule:earliest_year}-01-01 00:00+00' and '{rule:latest_year}-01-01 00:00+00') is not false
+       and (swept_at between '{rule:earliest_year}-01-01 00:00+00' and '{rule:latest_year}-01-01 00:00+00') is not false
 $$;
 comment on function {schema}.may_claim is 'Internal: whether a claim asks for what it can get.';
 
--- 100 years, as src/model/check.cpp has it.
 create or replace function {schema}.longest_ms() returns bigint
 language sql immutable
-as $$ select 3162240000000 $$;
+as $$ select {rule:longest_delay_ms} $$;
 comment on function {schema}.longest_ms is 'Internal: the longest time that anything may take.';
 
 create or replace function {schema}.check_word(what text, word text, words text[]) returns void
@@ -134,12 +131,12 @@ returns void
 language plpgsql stable
 as $$
 begin
-    if -1000000 > any(priorities) or 1000000 < any(priorities) then
-        raise exception 'priority must be -1000000 to 1000000' using errcode = 'PW003';
-    elsif 0 > any(delays_ms) or 3162240000000 < any(delays_ms) then
-        raise exception 'delay_ms must be 0 to 3162240000000 (100 years)' using errcode = 'PW003';
-    elsif '1970-01-01 00:00+00' > any(ats) or '9999-01-01 00:00+00' < any(ats) then
-        raise exception 'at must lie between the years 1970 and 9999' using errcode = 'PW003';
+    if -{rule:max_priority} > any(priorities) or {rule:max_priority} < any(priorities) then
+        raise exception '{text:priority}', -{rule:max_priority}, {rule:max_priority} using errcode = 'PW003';
+    elsif 0 > any(delays_ms) or {rule:longest_delay_ms} < any(delays_ms) then
+        raise exception 'delay_ms must be 0 to {rule:longest_delay_ms} (100 years)' using errcode = 'PW003';
+    elsif '{rule:earliest_year}-01-01 00:00+00' > any(ats) or '{rule:latest_year}-01-01 00:00+00' < any(ats) then
+        raise exception '{text:years}', 'at', {rule:earliest_year}, {rule:latest_year} using errcode = 'PW003';
     end if;
 end
 $$;
@@ -157,23 +154,23 @@ begin
         raise exception 'inputs must have as many elements as workflows' using errcode = 'PW003';
     elsif num_nulls(variadic inputs) > 0 then
         raise exception 'an input is null: pass the text ''null''' using errcode = 'PW003';
-    elsif 1 > any(max_attempts) or 1000000 < any(max_attempts) then
-        raise exception 'max_attempts must be 1 to 1000000' using errcode = 'PW003';
+    elsif 1 > any(max_attempts) or {rule:max_attempts} < any(max_attempts) then
+        raise exception 'max_attempts must be 1 to {rule:max_attempts}' using errcode = 'PW003';
     elsif num_nonnulls(variadic idempotency_keys) > 0 and exists (
-        select from unnest(idempotency_keys) k where octet_length(k) not between 1 and 512
+        select from unnest(idempotency_keys) k where octet_length(k) not between 1 and {rule:max_key_bytes}
     ) then
-        raise exception 'an idempotency key must have 1 to 512 bytes' using errcode = 'PW003';
+        raise exception '{text:bytes_of_text}', 'an idempotency key', {rule:max_key_bytes} using errcode = 'PW003';
     elsif cardinality(tags) > 0 then
         if cardinality(tags) is distinct from cardinality(tag_places) or num_nulls(variadic tag_places) > 0
            or 1 > any(tag_places) or cardinality(workflows) < any(tag_places) then
             raise exception 'tag_places must name, for each of the tags, a run: 1 to %', cardinality(workflows)
                 using errcode = 'PW003';
-        elsif exists (select from unnest(tags) t where coalesce(octet_length(t), 0) not between 1 and 255) then
-            raise exception 'a tag must have 1 to 255 bytes' using errcode = 'PW003';
-        elsif cardinality(tags) > 64 and exists (
-            select from unnest(tag_places) p group by p having count(*) > 64
+        elsif exists (select from unnest(tags) t where coalesce(octet_length(t), 0) not between 1 and {rule:max_tag_bytes}) then
+            raise exception '{text:bytes_of_text}', 'a tag', {rule:max_tag_bytes} using errcode = 'PW003';
+        elsif cardinality(tags) > {rule:max_tags} and exists (
+            select from unnest(tag_places) p group by p having count(*) > {rule:max_tags}
         ) then
-            raise exception 'a run has at most 64 tags' using errcode = 'PW003';
+            raise exception '{text:tags}', {rule:max_tags} using errcode = 'PW003';
         end if;
     end if;
 end
@@ -188,14 +185,14 @@ create or replace function {schema}.check_trigger(
 language plpgsql stable
 as $$
 declare
-    nothing text;  -- see trigger_batch()
+    _ignored text;  -- see trigger_batch()
 begin
-    nothing := {schema}.check_places(priorities, delays_ms, ats);
-    nothing := {schema}.check_new_runs(workflows, inputs, max_attempts, idempotency_keys, tag_places, tags);
-    nothing := {schema}.check_aligned(
+    _ignored := {schema}.check_places(priorities, delays_ms, ats);
+    _ignored := {schema}.check_new_runs(workflows, inputs, max_attempts, idempotency_keys, tag_places, tags);
+    _ignored := {schema}.check_aligned(
         cardinality(workflows), cardinality(priorities), cardinality(delays_ms), cardinality(ats),
         cardinality(idempotency_keys), cardinality(max_attempts), cardinality(parent_run_ids));
-    nothing := {schema}.check_json('inputs', inputs);
+    _ignored := {schema}.check_json('inputs', inputs);
 end
 $$;
 comment on function {schema}.check_trigger is 'Internal: refuses runs that cannot be created.';

@@ -1,9 +1,9 @@
 -- Counts for people and monitors read a bounded number of rows: behind the limit a count is a lower bound, and says
--- so. src/model/counts.h holds the same limits.
+-- so. The limits are in src/model/rules.h.
 
 create or replace function {schema}.count_limit() returns integer
 language sql immutable
-as $$ select 10000 $$;
+as $$ select {rule:count_limit} $$;
 comment on function {schema}.count_limit is 'Internal: up to where things are counted.';
 
 create or replace function {schema}.count_text(value bigint, exact boolean) returns text
@@ -14,15 +14,13 @@ comment on function {schema}.count_text is 'Internal: a count as people read it;
 -- The messages of one queue, up to max_count in each state and max_archived in each part of the archive.
 --
 -- Waiting and leased messages share an index: twice max_count of them are read, the next due ones first. The oldest
--- ready one is looked for among those counted and the first of each priority (the first 100 priorities).
+-- ready one is looked for among those counted and the first of each priority (the first {rule:max_priorities} priorities).
 create or replace function {schema}.count_messages(
     queue_id bigint, now_at timestamptz, max_count integer, max_archived integer,
     out ready bigint, out waiting bigint, out leased bigint, out archived bigint, out dead bigint,
     out oldest_ready_ms bigint, out at_least text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     id     constant bigint := count_messages.queue_id;
@@ -49,7 +47,7 @@ begin
                 where m.queue_id = id and m.state = 'ready' and -m.priority > h.priority
                 order by -m.priority, m.message_id limit 1
             ) n
-            where h.place < 100
+            where h.place < {rule:max_priorities}
         )
         select min(h.visible_at) into head from heads h;
     end if;
@@ -99,14 +97,13 @@ comment on function {schema}.count_messages is 'Internal: bounded counts of the 
 
 -- archive_limit: how far the archives are counted; null: as far as the rest.
 create or replace function {schema}.queue_stats(
-    queue_names text[] default null, count_limit integer default 10000,
+    queue_names text[] default null, count_limit integer default {rule:count_limit},
     archive_limit integer default null
 ) returns table (
     queue text, paused boolean, ready bigint, waiting bigint, leased bigint, archived bigint, dead bigint,
     oldest_ready_ms bigint, workers bigint, at_least text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -160,11 +157,10 @@ comment on function {schema}.backlog is
 
 -- live: not stopped, and heard of within the lease. stopped is counted up to count_limit.
 create or replace function {schema}.worker_counts(
-    count_limit integer default 10000,
+    count_limit integer default {rule:count_limit},
     out live bigint, out lost bigint, out stopped bigint, out at_least text[]
 )
 language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
 declare
     now_at timestamptz := {schema}.clock();

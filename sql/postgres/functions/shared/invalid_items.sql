@@ -68,7 +68,7 @@ create or replace function {schema}.invalid_times(
 language plpgsql immutable
 as $$
 declare
-    longest constant bigint := 3162240000000;  -- longest_ms()
+    longest constant bigint := {rule:longest_delay_ms};
 begin
     if (lowest > any(times_ms)) is not true and (longest < any(times_ms)) is not true
        and (null_allowed or (array_position(times_ms, null) is null and cardinality(times_ms) >= items)) then
@@ -113,9 +113,9 @@ create or replace function {schema}.invalid_steps(
 language plpgsql immutable
 as $$
 declare
-    longest_us constant bigint := 3162240000000000;
-    earliest   constant timestamptz := to_timestamp(0);
-    latest     constant timestamptz := to_timestamp(253370764800);  -- the year 9999
+    longest_us constant bigint := {rule:longest_delay_us};
+    earliest   constant timestamptz := timestamptz '{rule:earliest_year}-01-01 00:00+00';
+    latest     constant timestamptz := timestamptz '{rule:latest_year}-01-01 00:00+00';
 begin
     if (null_allowed and step_ids is null)
        or (cardinality(step_ids) >= items and array_position(step_ids, null) is null
@@ -131,7 +131,7 @@ begin
     end if;
     return array(
         select case when step_ids[i] is null then not null_allowed
-                    else (octet_length(step_ids[i]) between 1 and 267 and positions[i] >= 0 and attempts[i] >= 0
+                    else (octet_length(step_ids[i]) between 1 and {rule:max_recorded_id_bytes} and positions[i] >= 0 and attempts[i] >= 0
                           and statuses[i] = any(known) and (elapsed_us[i] between 0 and longest_us) is not false
                           and (wake_ats[i] between earliest and latest) is not false) is not true end
         from generate_series(1, items) i order by i
@@ -197,8 +197,8 @@ create or replace function {schema}.invalid_suspensions(
 language plpgsql stable
 as $$
 declare
-    earliest constant timestamptz := to_timestamp(0);
-    latest   constant timestamptz := to_timestamp(253370764800);  -- the year 9999
+    earliest constant timestamptz := timestamptz '{rule:earliest_year}-01-01 00:00+00';
+    latest   constant timestamptz := timestamptz '{rule:latest_year}-01-01 00:00+00';
     invalid  boolean[];
 begin
     if (cardinality(statuses) >= items and statuses <@ array['RUNNING', 'PAUSED']

@@ -11,18 +11,18 @@ declare
     now_at timestamptz := {schema}.clock();
     id     bigint;
 begin
-    perform {schema}.check_text('a worker''s name', worker_name, 255);
+    perform {schema}.check_text('a worker''s name', worker_name, {rule:max_worker_name_bytes});
     perform {schema}.check_given('host, port, pid and lease_ms', num_nulls(
         register_worker.host, register_worker.port, register_worker.pid, register_worker.lease_ms) > 0);
-    perform {schema}.check_range('the bytes of host', octet_length(register_worker.host), 0, 255);
+    perform {schema}.check_range('the bytes of host', octet_length(register_worker.host), 0, {rule:max_worker_name_bytes});
     perform {schema}.check_range('port', register_worker.port, 0, 65535);
     perform {schema}.check_range('pid', register_worker.pid, 0, 2147483647);
     perform {schema}.check_range('lease_ms', register_worker.lease_ms, 1, {schema}.longest_ms());
     if exists (
         select from unnest(register_worker.subscriptions || register_worker.handlers) u
-        where u is null or octet_length(u) > 255
+        where u is null or octet_length(u) > {rule:max_worker_name_bytes}
     ) then
-        raise exception 'a subscription or handler must have at most 255 bytes' using errcode = 'PW003';
+        raise exception 'a subscription or handler must have at most {rule:max_worker_name_bytes} bytes' using errcode = 'PW003';
     end if;
     insert into {schema}.workers
         (name, host, port, pid, status, lease_ms, subscriptions, handlers, started_at, heartbeat_at)
@@ -60,8 +60,6 @@ comment on function {schema}.heartbeat is 'Tells that a worker lives; returns th
 create or replace function {schema}.list_leases(worker bigint, queue_ids bigint[])
 returns table (message_id bigint, delivery integer)
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
     select m.message_id, m.delivery
     from unnest(queue_ids) as h (queue_id)
@@ -85,13 +83,13 @@ begin
     select w.status into current_status
     from {schema}.workers w where w.worker_id = worker for update;
     if current_status is null then
-        raise exception 'worker % does not exist', worker using errcode = 'PW005';
+        raise exception '{text:worker_missing}', worker using errcode = 'PW005';
     end if;
     select t.to_status into next_status
     from {schema}.worker_transitions t
     where t.from_status = current_status and t.event = worker_event;
     if next_status is null then
-        raise exception 'worker % is %: % is not possible', worker, current_status, worker_event
+        raise exception '{text:worker_cannot}', worker, current_status, worker_event
             using errcode = 'PW006';
     end if;
     update {schema}.workers w set status = next_status, heartbeat_at = {schema}.clock()
@@ -153,9 +151,9 @@ begin
     select w.status, w.heartbeat_at + {schema}.ms(w.lease_ms) < {schema}.clock() as lost into known
     from {schema}.workers w where w.worker_id = worker for update;
     if not found then
-        raise exception 'worker % does not exist', worker using errcode = 'PW005';
+        raise exception '{text:worker_missing}', worker using errcode = 'PW005';
     elsif known.status <> 'STOPPED' and not known.lost then
-        raise exception 'worker % is %: only a stopped or lost worker can be deleted; stop it first', worker,
+        raise exception '{text:worker_is_live}', worker,
             known.status using errcode = 'PW006';
     end if;
     delete from {schema}.workers w where w.worker_id = worker;
@@ -165,14 +163,13 @@ comment on function {schema}.delete_worker is 'Forgets one worker, which must ha
 
 -- Through the index of leased and waiting messages: what is ready is not read.
 create or replace function {schema}.list_held(
-    worker bigint, after_message bigint default 0, max_rows integer default 100
+    worker bigint, after_message bigint default 0, max_rows integer default {rule:default_page_rows}
 ) returns table (
     message_id bigint, queue text, priority integer, delivery integer, strikes integer,
     attempts integer, state text, enqueued_at timestamptz, visible_at timestamptz, worker_id bigint,
     last_error text, payload json
 )
 language sql
-set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $$
     select m.message_id, q.name, m.priority, m.delivery, m.strikes, m.attempts, m.state, m.enqueued_at, m.visible_at,
            m.worker_id, m.last_error, m.payload

@@ -1,9 +1,9 @@
+#include "model/json_fast_path.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
-
-#include "model/json_fast_path.h"
 
 namespace pawl::model {
 

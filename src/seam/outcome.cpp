@@ -1,25 +1,8 @@
-#include "seam/batch.h"
+#include "seam/outcome.h"
 
 #include <fmt/format.h>
 
 namespace pawl::seam {
-
-namespace {
-std::size_t bytes_of(const std::optional<std::string>& text) {
-    return text ? text->size() : 0;
-}
-}  // namespace
-
-std::size_t bytes_of(const Write& write) {
-    std::size_t bytes =
-        write.reason.size() + write.output.size() + write.error.size() + write.event_data.size();
-    if (write.step)
-        bytes += bytes_of(write.step->input) + bytes_of(write.step->output) +
-                 bytes_of(write.step->error);
-    if (write.call) bytes += write.call->input.text.size();
-    if (write.publish) bytes += write.publish->event.payload.text.size();
-    return bytes;
-}
 
 WriteOutcome refused_workflow_message(const Write& write) {
     return {
@@ -44,12 +27,11 @@ WriteOutcome refused_other_queue(const Write& write) {
 }
 
 WriteOutcome refused_value(const Write& write) {
-    if (write.call)
+    if (const NewRun* const call = called_run(write))
         return {
             WriteStatus::rejected,
             fmt::format(
-                "workflow '{}' does not exist, or its input or options are invalid",
-                write.call->workflow
+                "workflow '{}' does not exist, or its input or options are invalid", call->workflow
             ),
             ErrorCode::workflow_not_found};
     return {

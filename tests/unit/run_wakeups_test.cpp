@@ -1,8 +1,8 @@
+#include "seam/run_wakeups.h"
+
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
-
-#include "seam/run_wakeups.h"
 
 namespace pawl::test {
 namespace {

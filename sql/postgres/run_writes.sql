@@ -1,0 +1,16 @@
+-- What the holder of a run writes. The keys of the items come first, as in all writes of a batch.
+
+-- call: record_steps(run_ids, deliveries, repeated, ...)
+
+-- name: record_step(run_id, delivery, repeated, step_id, step_position, status, attempt, input, output, error, wake_at, elapsed_us)
+select array[{call:record_step}]
+
+-- call: suspend_runs(run_ids, deliveries, repeated, statuses, delays_ms, untils, attempts, reasons, event_kinds, event_data, ...)
+-- call: finish_runs(run_ids, deliveries, repeated, ...)
+
+-- name: finish_run(run_id, delivery, repeated, output, wake)
+select array[f.outcome], array_remove(array[f.awaited], null) from {call:finish_run} f
+
+-- call: reject_resume
+-- call: publish_steps
+-- call: add_step_events(run_ids, deliveries, repeated, ...)

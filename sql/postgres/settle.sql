@@ -1,0 +1,10 @@
+-- What the holder of a message reports.
+
+-- call: archive
+-- call: remove = delete
+-- call: release(message_ids, deliveries, repeated, ...)
+-- call: hand_back
+-- call: fail(message_ids, deliveries, repeated, delays_ms, ...)
+-- call: bury(message_ids, deliveries, repeated, ...)
+-- call: extend
+-- call: settle

@@ -1,0 +1,15 @@
+"""Words of the tables in src/model that SQL refers to."""
+import re
+
+from embed_sql import fail
+
+EVENT = re.compile(r'\{EventKind::(\w+), "(\w+)"\}')
+
+
+def read_events(header):
+    """The kinds of events, as they are stored."""
+    pairs = EVENT.findall(header.read_text())
+    for enumerator, word in pairs:
+        if enumerator != word:
+            fail(header, f"EventKind::{enumerator} is called '{word}': use one word")
+    return {word for _, word in pairs}
