@@ -82,6 +82,23 @@ TEST_P(SameAnswersTest, a_call_that_cannot_be_made_is_refused_in_the_same_words)
     EXPECT_EQ(outcome.error, "workflow 'nope' does not exist, or its input or options are invalid");
 }
 
+TEST_P(SameAnswersTest, an_old_report_beside_the_new_one_of_an_event_is_refused) {
+    store().publish({"type", Json{"1"}, "aggregate"});
+    const auto claim = [&] { return store().backend()->claim_outbox(1, 1, 30s).events.at(0); };
+    const seam::OutboxDelivery old_one = claim();
+    advance(31s);
+    const seam::OutboxDelivery new_one = claim();
+    using enum seam::OutboxReport::Kind;
+    const std::vector<seam::OutboxReport> reports{
+        {old_one.event.id, old_one.delivery, published, {}},
+        {new_one.event.id, new_one.delivery, retry, "not now", 1h}};
+    EXPECT_EQ(
+        store().backend()->report_outbox(reports),
+        (std::vector{WriteStatus::lease_lost, WriteStatus::done})
+    );
+    EXPECT_EQ(store().outbox().at(0).status, OutboxStatus::pending);
+}
+
 TEST_P(SameAnswersTest, refused_definitions_of_flows_say_the_same) {
     flow("flow").step("a").create(store());
     make_workflow("job");
