@@ -99,6 +99,19 @@ TEST_P(SameAnswersTest, an_old_report_beside_the_new_one_of_an_event_is_refused)
     EXPECT_EQ(store().outbox().at(0).status, OutboxStatus::pending);
 }
 
+TEST_P(SameAnswersTest, the_delay_of_a_first_step_begins_with_the_run) {
+    FlowStepOptions options;
+    options.start_delay = 5s;
+    flow("plain").step("a", {}, options).create(store());
+    flow("maps").map("a", {}, options).create(store());
+    for (const std::string slug : {"plain", "maps"}) {
+        const RunId run = start_flow("[1]", {.at = start - 10s}, slug);
+        const auto message = store().queue(slug).get(task(run, "a").message);
+        ASSERT_TRUE(message) << slug;
+        EXPECT_EQ(message->visible_at, start + 5s) << slug;
+    }
+}
+
 TEST_P(SameAnswersTest, refused_definitions_of_flows_say_the_same) {
     flow("flow").step("a").create(store());
     make_workflow("job");

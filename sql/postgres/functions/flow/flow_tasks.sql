@@ -48,11 +48,11 @@ begin
             (queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index, task_index,
              lease_ms, lane)
         select n.workflow_id, n.priority, case when t.start > start_flow_runs.at then 'waiting' else 'ready' end,
-               greatest(t.start, start_flow_runs.at), start_flow_runs.at, 'null', n.run_id, n.step_index, 0,
+               t.start, start_flow_runs.at, 'null', n.run_id, n.step_index, 0,
                n.lease_ms, case when n.lanes <> 'off' or in_lane then n.step_index end
         from new_steps n
         cross join lateral (
-            select coalesce(n.visible, start_flow_runs.at) + {schema}.ms(n.start_delay_ms) as start
+            select greatest(n.visible, start_flow_runs.at) + {schema}.ms(n.start_delay_ms) as start
         ) t
         where n.starts
         returning message_id, run_id, step_index
