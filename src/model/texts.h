@@ -53,6 +53,9 @@ inline constexpr std::string_view dead_letter_cycle =
     "workflows somewhere";
 inline constexpr std::string_view not_a_workflow =
     "queue '{}' exists and is not a workflow's: choose another name";
+inline constexpr std::string_view workflow_is_flow =
+    "'{}' is a flow: create_flow changes its options; only dead_letter_workflow, audit and publish "
+    "are set here";
 inline constexpr std::string_view no_live_handler =
     "no live worker has a handler for workflow '{}'";
 

@@ -23,14 +23,8 @@ void refuse_other_queue(Session& session, const std::string& name, const Workflo
     if (!rows.next() || (!rows.null(0) && (!rows.flag(1) || fits_flow(options)))) return;
     throw Error(
         ErrorCode::invalid_argument,
-        rows.null(0)
-            ? fmt::format(model::texts::not_a_workflow, name)
-            : fmt::format(
-                  "'{}' is a flow: create_flow changes its options; only dead_letter_workflow, "
-                  "audit and "
-                  "publish are set here",
-                  name
-              )
+        rows.null(0) ? fmt::format(model::texts::not_a_workflow, name)
+                     : fmt::format(model::texts::workflow_is_flow, name)
     );
 }
 

@@ -120,6 +120,11 @@ TEST_P(SameAnswersTest, refused_definitions_of_flows_say_the_same) {
         "workflow 'job' exists and is not a flow's: choose another name"
     );
     EXPECT_EQ(
+        text_of_error([&] { store().create_workflow("flow"); }),
+        "'flow' is a flow: create_flow changes its options; only dead_letter_workflow, audit and "
+        "publish are set here"
+    );
+    EXPECT_EQ(
         text_of_error([&] {
             store().add_step("flow", {"a", StepType::map, {"nope"}});
         }),
