@@ -117,11 +117,13 @@ Operation claim_tasks(Dice& dice, const World& seen) {
         ),
         [=](World& world) {
             seam::ClaimRequest request;
-            for (const QueueId id : world.backend().resolve_queues(names))
-                if (id) request.queues.push_back(id);
+            // Tasks are claimed of flows only.
+            for (const std::string& name : names)
+                if (world.backend().flow_shape(name))
+                    request.queues.push_back(world.queue_id(name));
             if (request.queues.empty()) return nothing_there;
             if (worker >= 0 && !world.workers.empty()) request.worker = *at(world.workers, worker);
-            request.max_messages = count;
+            request.max_messages = world.claimable(names, count);
             request.work = seam::Work::tasks;
             request.steps = steps;
             const seam::Claim claimed = world.backend().claim(request);
@@ -129,7 +131,7 @@ Operation claim_tasks(Dice& dice, const World& seen) {
                 world.tasks.push_back({claimed.messages[i], claimed.tasks.at(i)});
                 world.know(claimed.tasks[i].task.run);
             }
-            return world.show().claim(claimed, count);
+            return world.show().claim(claimed, request.max_messages);
         }};
 }
 
@@ -137,7 +139,8 @@ Operation poll_for_tasks(Dice& dice, const World& /*seen*/) {
     const std::string slug = any_flow(dice);
     const int count = dice.between(1, 3);
     return {fmt::format("poll for {} tasks of {}", count, slug), [=](World& world) {
-                const auto polled = world.store().poll_for_tasks(slug, count);
+                const auto polled =
+                    world.store().poll_for_tasks(slug, world.claimable({slug}, count));
                 for (const Task& task : polled) {
                     HeldTask held;
                     held.message.id = task.message;

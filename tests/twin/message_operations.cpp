@@ -13,7 +13,9 @@ Operation dequeue(Dice& dice, const World& /*seen*/) {
     options.max_messages = dice.one_in(60) ? 0 : dice.between(1, 5);
     options.lease = sometimes(dice, 4, [&] { return some_time(dice); });
     return {fmt::format("dequeue {} of {}", options.max_messages, name), [=](World& world) {
-                const auto messages = world.store().queue(name).dequeue(options);
+                DequeueOptions request = options;
+                request.max_messages = world.claimable({name}, options.max_messages);
+                const auto messages = world.store().queue(name).dequeue(request);
                 for (const Message& message : messages) {
                     world.know(message.id);
                     world.messages.push_back({message, name});
@@ -43,7 +45,7 @@ Operation claim(Dice& dice, const World& seen) {
             if (request.queues.empty()) return nothing_there;
             if (worker >= 0 && !world.workers.empty()) request.worker = *at(world.workers, worker);
             if (after >= 0) request.after = *at(request.queues, after);
-            request.max_messages = count;
+            request.max_messages = world.claimable(names, count);
             const seam::Claim claimed = world.backend().claim(request);
             for (std::size_t i = 0; i < claimed.messages.size(); ++i) {
                 world.know(claimed.messages[i].id);
@@ -53,7 +55,7 @@ Operation claim(Dice& dice, const World& seen) {
                     if (world.queue_id(one) == *place) name = one;
                 world.messages.push_back({claimed.messages[i], name});
             }
-            return world.show().claim(claimed, count);
+            return world.show().claim(claimed, request.max_messages);
         }};
 }
 

@@ -21,7 +21,7 @@ Operation claim_runs(Dice& dice, const World& seen) {
                 if (id) request.queues.push_back(id);
             if (request.queues.empty()) return nothing_there;
             if (worker >= 0 && !world.workers.empty()) request.worker = *at(world.workers, worker);
-            request.max_messages = count;
+            request.max_messages = world.claimable(names, count);
             request.work = seam::Work::runs;
             const seam::Claim claimed = world.backend().claim(request);
             for (std::size_t i = 0; i < claimed.messages.size(); ++i) {
@@ -34,7 +34,7 @@ Operation claim_runs(Dice& dice, const World& seen) {
                     world.messages.push_back({message, names.back()});
                 }
             }
-            return world.show().claim(claimed, count);
+            return world.show().claim(claimed, request.max_messages);
         }};
 }
 

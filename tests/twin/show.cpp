@@ -70,13 +70,16 @@ std::string Show::operator()(const WorkflowMetrics& metrics) const {
 std::string Show::operator()(const RunInfo& run) const {
     // The worker of a flow's run: SQLite keeps the last one, PostgreSQL the one that began it.
     const WorkerId worker = run.remaining_steps ? WorkerId() : run.worker;
+    // So SQLite updates the run when another worker takes a task of it.
+    std::optional<Timestamp> updated_at = run.updated_at;
+    if (run.remaining_steps && !run.completed_at) updated_at.reset();
     return fields("run", run.id, "workflow", run.workflow, "status", run.status,
         "priority", run.priority, "max_attempts", run.max_attempts, "delivery", run.delivery,
         "strikes", run.strikes, "attempts", run.attempts, "worker", worker,
         "parent", run.parent, "origin", run.origin, "forked_at", run.forked_at,
         "key", run.idempotency_key, "tags", run.tags, "input", run.input, "output", run.output,
         "error", run.error, "last_error", run.last_error, "remaining_steps", run.remaining_steps,
-        "visible_at", run.visible_at, "created_at", run.created_at, "updated_at", run.updated_at,
+        "visible_at", run.visible_at, "created_at", run.created_at, "updated_at", updated_at,
         "started_at", run.started_at, "paused_at", run.paused_at,
         "completed_at", run.completed_at, "deleted_at", run.deleted_at,
         "deleted_reason", run.deleted_reason);

@@ -69,6 +69,24 @@ QueueId World::queue_id(const std::string& name) const {
     return backend().resolve_queues({&name, 1}).front();
 }
 
+int World::claimable(const std::vector<std::string>& queues, int count) const {
+    const auto now =
+        std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch()).count();
+    const bool lite = kind() == BackendKind::sqlite;
+    for (const std::string& name : queues) {
+        const long same = database_->number(fmt::format(
+            "select count(*) - count(distinct visible_at) from {} where queue_id = {} and state <> "
+            "'ready' and visible_at <= {}",
+            lite ? "pawl_messages" : place_.schema() + ".messages",
+            queue_id(name).value(),
+            lite ? std::to_string(now)
+                 : fmt::format("timestamptz 'epoch' + {} * interval '1 microsecond'", now)
+        ));
+        if (same > 0 && count > 0) return 100;
+    }
+    return count;
+}
+
 void World::advance(Duration by) {
     now_ += by;
     testing::set_clock(*store_, now_);

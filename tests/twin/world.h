@@ -49,6 +49,9 @@ public:
     // A connection of the user's own, for the user's own transactions.
     [[nodiscard]] Database& database() { return *database_; }
     [[nodiscard]] QueueId queue_id(const std::string& name) const;
+    // How many to claim: `count`, or all if rows of a queue have become due at the same moment,
+    // since which of those a smaller claim takes is not promised.
+    [[nodiscard]] int claimable(const std::vector<std::string>& queues, int count) const;
     void advance(Duration by);
     [[nodiscard]] Timestamp now() const { return now_; }
 

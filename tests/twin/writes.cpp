@@ -195,10 +195,13 @@ std::string committed(World& world, std::vector<Write> writes, bool again) {
         const NewRun* called = seam::called_run(write);
         return called != nullptr && !world.queue_id(called->workflow);
     });
-    std::string text = world.show()(world.backend().commit(writes, Attempt::first));
-    if (again)
-        text += ", again: " + world.show()(world.backend().commit(writes, Attempt::repeated));
-    return text;
+    const auto outcomes = world.backend().commit(writes, Attempt::first);
+    std::string text = world.show()(outcomes);
+    if (!again) return text;
+    std::vector<Write> done;
+    for (std::size_t i = 0; i < writes.size(); ++i)
+        if (outcomes[i].status == WriteStatus::done) done.push_back(writes[i]);
+    return text + ", again: " + world.show()(world.backend().commit(done, Attempt::repeated));
 }
 
 DrawnWrite<Message> message_write(Dice& dice) {

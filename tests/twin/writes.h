@@ -15,7 +15,8 @@ struct DrawnWrite {
     std::function<Write(const Holding&)> make;
 };
 
-// Commits the writes; with `again` a second time, as if the answer to the first had been lost.
+// Commits the writes; with `again` those that were done a second time, as if the answer to the
+// first had been lost. (PostgreSQL counts all as done then that the delivery may have written.)
 // Leaves out calls of workflows that do not exist: if the lease is lost too, the stores differ in
 // which of the two they report.
 [[nodiscard]] std::string committed(World& world, std::vector<Write> writes, bool again);
