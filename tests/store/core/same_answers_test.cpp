@@ -1,4 +1,6 @@
 // Answers in which the stores once differed, found by random operations (tests/twin).
+#include <fmt/format.h>
+
 #include "support/flow_test.h"
 
 namespace pawl::test {
@@ -97,6 +99,19 @@ TEST_P(SameAnswersTest, an_old_report_beside_the_new_one_of_an_event_is_refused)
         (std::vector{WriteStatus::lease_lost, WriteStatus::done})
     );
     EXPECT_EQ(store().outbox().at(0).status, OutboxStatus::pending);
+}
+
+TEST_P(SameAnswersTest, a_run_that_no_task_waits_for_any_more_names_the_task) {
+    flow("flow").step("a").create(store());
+    make_workflow();
+    const RunId run = start_flow();
+    const HeldTask held = claim_task();
+    EXPECT_EQ(commit(delegate_write(held, NewRun{"job"})), WriteStatus::done);
+    store().complete_task(held.ref(), Json{"1"});
+    EXPECT_EQ(
+        error_in(store().runs({.workflow = "job"}).at(0).error).message,
+        fmt::format("task 0 of step 'a' of run {} does not wait for it any more", run.value())
+    );
 }
 
 TEST_P(SameAnswersTest, the_delay_of_a_first_step_begins_with_the_run) {
