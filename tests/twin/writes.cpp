@@ -1,5 +1,8 @@
 #include "twin/writes.h"
 
+#include <algorithm>
+#include <set>
+
 #include "model/event_data.h"
 #include "model/texts.h"
 #include "seam/outbox_record.h"
@@ -190,7 +193,42 @@ DrawnWrite<Held> finish_write(Dice& dice) {
 
 }  // namespace
 
+namespace {
+
+bool ends_or_publishes(const Write& write) {
+    if (write.is<Checkpoint>()) return write.as<Checkpoint>().publish.has_value();
+    return write.is<Suspend, Finish, seam::CompleteTask, seam::FailTask, seam::DelegateTask>();
+}
+
+bool depends_on_order(const std::vector<Write>& writes) {
+    std::set<WriteKind> kinds;
+    for (const Write& write : writes)
+        if (ends_or_publishes(write)) kinds.insert(write.kind());
+    return kinds.size() > 1;
+}
+
+bool is_recorded(const World& world, const Write& write) {
+    const auto steps = world.backend().recorded_steps(RunId(write.lease.message.value()));
+    return std::ranges::any_of(steps, [&](const seam::ReplayStep& step) {
+        return step.id == step_of(write)->id && step.status != StepStatus::running;
+    });
+}
+
+}  // namespace
+
+// What is left out, since the stores promise nothing:
+// - The order of a batch: PostgreSQL writes it kind by kind.
+// - The event of a step that is recorded again in the same delivery, which no worker does: SQLite
+//   drops it.
+// - Repetitions of what was not done: PostgreSQL counts as done what the delivery may have written.
 std::string committed(World& world, std::vector<Write> writes, bool again) {
+    if (depends_on_order(writes)) {
+        std::string all;
+        for (const Write& write : writes) all += committed(world, {write}, again) + " ";
+        return all;
+    }
+    for (Write& write : writes)
+        if (write.event && write.is<Checkpoint>() && is_recorded(world, write)) write.event.reset();
     std::erase_if(writes, [&](const Write& write) {
         const NewRun* called = seam::called_run(write);
         return called != nullptr && !world.queue_id(called->workflow);
