@@ -58,7 +58,7 @@ select m.state, m.attempts, m.worker_id, s.status, s.delivery,
        s.pause_message is not null and s.wake_at is null, s.output,
        exists (select 1 from pawl_steps n where n.run_id = s.run_id and n.position > s.position)
 from pawl_messages m
-join pawl_steps s on s.run_id = m.message_id and s.step_id = @step_id
+left join pawl_steps s on s.run_id = m.message_id and s.step_id = @step_id
 where m.message_id = @run_id and m.delivery = @delivery and m.run_id is null;
 
 -- name: pause_step_again(run_id, step_id, delivery, worker_id, pause_message)

@@ -53,6 +53,9 @@ inline constexpr std::string_view dead_letter_cycle =
     "workflows somewhere";
 inline constexpr std::string_view not_a_workflow =
     "queue '{}' exists and is not a workflow's: choose another name";
+inline constexpr std::string_view workflow_is_flow =
+    "'{}' is a flow: create_flow changes its options; only dead_letter_workflow, audit and publish "
+    "are set here";
 inline constexpr std::string_view no_live_handler =
     "no live worker has a handler for workflow '{}'";
 
@@ -85,6 +88,8 @@ inline constexpr std::string_view waits_for_workflow = "waits for a run of workf
 
 // Flows and tasks.
 inline constexpr std::string_view flow_missing = "flow '{}' does not exist: create it first";
+inline constexpr std::string_view flow_has_runs =
+    "flow '{}' has {} live runs: cancel them, let them end, or force it";
 inline constexpr std::string_view flow_differs =
     "flow '{}' exists and differs: {}; a new name is a new version";
 inline constexpr std::string_view step_of_flow_differs =

@@ -483,7 +483,7 @@ TEST_P(FlowProtocolTest, bad_calls_have_errors_of_their_own) {
     refused("delete_flow_and_data('nope')", "PW016");
     refused("enqueue('flow', '1')", "PW009");
     refused("create_workflow('flow')", "PW003");
-    refused("create_flow('code')", "PW003 queue 'code' exists and is not a flow's");
+    refused("create_flow('code')", "PW003 workflow 'code' exists and is not a flow's");
     refused("ensure_flow('[]')", "PW003 flow shape: must be an object");
     refused("ensure_flow('{\"slug\":1}')", "PW003 flow shape: 'slug' must be a string");
     refused("ensure_flow('{\"slug\":\"f\",\"steps\":[1]}')", "each step must be an object");

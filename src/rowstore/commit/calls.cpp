@@ -152,7 +152,12 @@ void cancel_called(WriteScope& scope, RunId caller, const Called& by) {
     cancel_runs(
         scope,
         runs_called(scope.session, caller, by),
-        fmt::format("step '{}' of run {} does not wait for it any more", by.step, caller.value())
+        fmt::format(
+            "{}step '{}' of run {} does not wait for it any more",
+            by.task ? fmt::format("task {} of ", *by.task) : "",
+            by.step,
+            caller.value()
+        )
     );
 }
 

@@ -11,8 +11,6 @@
 
 namespace pawl::rowstore {
 
-// How long a caller waits: for ever, in a form that every clock can add.
-
 struct Caller {
     RunId run;
     std::string step;

@@ -41,9 +41,12 @@ Rejection RunSettler::reject(
     {
         Rows rows = session_.query(sql::answer, run, lease.delivery, std::string_view(step));
         if (!rows.next()) return Rejection::lease_lost;
+        const bool is_leased = rows.text(0) == "leased";
+        if (rows.null(3))  // no such step
+            return is_leased ? Rejection::used : Rejection::lease_lost;
         const StepStatus status = to_step_status(rows.text(3));
         const bool paused_by_us = status == StepStatus::paused && rows.number(4) == lease.delivery;
-        if (rows.text(0) != "leased")  // repeated, or the lease is lost
+        if (!is_leased)  // repeated, or the lease is lost
             return paused_by_us ? Rejection::done : Rejection::lease_lost;
         // A failed attempt after the answer has used it: a resume sets attempts to 0.
         const bool is_answer = status == StepStatus::success && rows.flag(5);

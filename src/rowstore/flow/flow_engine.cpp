@@ -357,6 +357,7 @@ void FlowEngine::fail(const model::RunError& error, EventKind event) {
 void FlowEngine::cancel(const std::string& reason) {
     const Json json = model::to_json({std::string(to_string(EventKind::cancelled)), reason, {}, 0});
     close(RunStatus::cancelled, json.text, {});
+    run_.worker = {};  // not the worker's act
     add_event(EventKind::cancelled, json.text);
 }
 

@@ -87,12 +87,14 @@ std::vector<Triggered> insert_runs(
     std::unordered_map<std::string_view, FoundWorkflow> workflows;
     for (const NewRun& run : runs) {
         FoundWorkflow& workflow = workflows[run.workflow];
-        if (!workflow.id) {
-            workflow = require_workflow(scope.session, run.workflow);
-            scope.wakeups.add(workflow.id);
-        }
-        triggered.push_back(insert_run(scope, workflow, run.input.text, run.options, bad_input));
+        if (workflow.id) continue;
+        workflow = require_workflow(scope.session, run.workflow);
+        scope.wakeups.add(workflow.id);
     }
+    for (const NewRun& run : runs)
+        triggered.push_back(
+            insert_run(scope, workflows[run.workflow], run.input.text, run.options, bad_input)
+        );
     return triggered;
 }
 

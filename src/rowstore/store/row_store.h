@@ -265,7 +265,7 @@ private:
 struct RunState;
 [[nodiscard]] bool is_lost(Session& session, const RunState& run);
 // Throws workflow_has_runs.
-void refuse_live_runs(Session& session, const std::string& name, QueueId workflow);
+void refuse_live_runs(Session& session, const std::string& name, QueueId workflow, QueueKind kind);
 // With its queue and its runs, which have ended; a flow's too.
 void delete_workflow_rows(Session& session, QueueId workflow);
 // For what would break runs: throws workflow_queue too.

@@ -62,7 +62,12 @@ void RowStore::commit_range(
     } catch (const Error& error) {
         if (!concerns_one_statement(error)) throw;
         if (range.end - range.begin == 1) {
-            outcomes[range.begin] = {WriteStatus::rejected, error.what(), error.code()};
+            const Write& write = *writes[range.begin];
+            const bool refused_call =
+                seam::called_run(write) != nullptr && error.code() != ErrorCode::database_error;
+            outcomes[range.begin] =
+                refused_call ? seam::refused_value(write)
+                             : WriteOutcome{WriteStatus::rejected, error.what(), error.code()};
             return;
         }
         const std::size_t middle = range.begin + (range.end - range.begin) / 2;

@@ -107,7 +107,6 @@ void insert_step(Session& session, const FlowPlan& plan, const FlowStep& step, T
 // Keeps `plan` as the file is.
 void write_step(Session& session, FlowPlan& plan, const FlowStep& step, Timestamp now) {
     const std::string& flow = plan.shape.slug;
-    model::check_flow_deps(flow, step, plan.shape.steps);
     if (const auto stored = plan.index_of(step.slug)) {
         const std::string what = model::difference(plan.step(*stored), step);
         if (what.empty()) return;
@@ -116,6 +115,7 @@ void write_step(Session& session, FlowPlan& plan, const FlowStep& step, Timestam
             fmt::format(model::texts::step_of_flow_differs, step.slug, flow, what)
         );
     }
+    model::check_flow_deps(flow, step, plan.shape.steps);
     FlowStep added = model::normalized(step, plan.shape.steps);
     insert_step(session, plan, added, now);
     plan.indexes.emplace(added.slug, static_cast<int>(plan.shape.steps.size()));
@@ -214,7 +214,8 @@ std::optional<FlowShape> RowStore::flow_shape(const std::string& slug) {
 void RowStore::delete_flow(const std::string& slug, DeleteMode mode) {
     change([&](WriteScope& scope) {
         const QueueId id = require_flow(scope.session, slug);
-        if (mode == DeleteMode::if_empty) refuse_live_runs(scope.session, slug, id);
+        if (mode == DeleteMode::if_empty)
+            refuse_live_runs(scope.session, slug, id, QueueKind::flow);
         delete_forced(scope, id);
     });
 }

@@ -23,14 +23,8 @@ void refuse_other_queue(Session& session, const std::string& name, const Workflo
     if (!rows.next() || (!rows.null(0) && (!rows.flag(1) || fits_flow(options)))) return;
     throw Error(
         ErrorCode::invalid_argument,
-        rows.null(0)
-            ? fmt::format(model::texts::not_a_workflow, name)
-            : fmt::format(
-                  "'{}' is a flow: create_flow changes its options; only dead_letter_workflow, "
-                  "audit and "
-                  "publish are set here",
-                  name
-              )
+        rows.null(0) ? fmt::format(model::texts::not_a_workflow, name)
+                     : fmt::format(model::texts::workflow_is_flow, name)
     );
 }
 
@@ -136,12 +130,14 @@ WorkflowInfo read_workflow(const Rows& rows) {
 
 }  // namespace
 
-void refuse_live_runs(Session& session, const std::string& name, QueueId workflow) {
+void refuse_live_runs(Session& session, const std::string& name, QueueId workflow, QueueKind kind) {
     Rows rows = session.query(sql::count_live_runs, workflow);
     if (!rows.next() || rows.integer(0) == 0) return;
     throw Error(
         ErrorCode::workflow_has_runs,
-        fmt::format(model::texts::workflow_has_runs, name, rows.integer(0))
+        kind == QueueKind::flow
+            ? fmt::format(model::texts::flow_has_runs, name, rows.integer(0))
+            : fmt::format(model::texts::workflow_has_runs, name, rows.integer(0))
     );
 }
 
@@ -181,7 +177,7 @@ void RowStore::create_workflow(const std::string& name, const WorkflowOptions& o
 void RowStore::delete_workflow(const std::string& name) {
     write([&](Session& session, Timestamp) {
         const QueueId id = require_workflow(session, name).id;
-        refuse_live_runs(session, name, id);
+        refuse_live_runs(session, name, id, QueueKind::workflow);
         delete_workflow_rows(session, id);
     });
 }

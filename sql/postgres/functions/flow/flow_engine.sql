@@ -142,7 +142,8 @@ begin
             set remaining_steps = r.remaining_steps - n.done, updated_at = advance_runs.at,
                 status = case when r.remaining_steps = n.done then 'SUCCESS'
                               when begun and r.completed_at is null then 'RUNNING' else r.status end,
-                started_at = case when begun then coalesce(r.started_at, advance_runs.at) end,
+                started_at = case when begun or r.remaining_steps = n.done
+                                  then coalesce(r.started_at, advance_runs.at) else r.started_at end,
                 completed_at = case when r.remaining_steps = n.done then advance_runs.at else r.completed_at end,
                 -- {"<leaf>": output, ...} over the steps of the run that no step of the run depends on
                 output = case when r.remaining_steps = n.done then (

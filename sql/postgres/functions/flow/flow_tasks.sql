@@ -48,11 +48,11 @@ begin
             (queue_id, priority, state, visible_at, enqueued_at, payload, run_id, step_index, task_index,
              lease_ms, lane)
         select n.workflow_id, n.priority, case when t.start > start_flow_runs.at then 'waiting' else 'ready' end,
-               greatest(t.start, start_flow_runs.at), start_flow_runs.at, 'null', n.run_id, n.step_index, 0,
+               t.start, start_flow_runs.at, 'null', n.run_id, n.step_index, 0,
                n.lease_ms, case when n.lanes <> 'off' or in_lane then n.step_index end
         from new_steps n
         cross join lateral (
-            select coalesce(n.visible, start_flow_runs.at) + {schema}.ms(n.start_delay_ms) as start
+            select greatest(n.visible, start_flow_runs.at) + {schema}.ms(n.start_delay_ms) as start
         ) t
         where n.starts
         returning message_id, run_id, step_index
@@ -77,7 +77,8 @@ begin
     end if;
     with ended as (
         update {schema}.runs r
-        set status = 'SUCCESS', output = '{}', updated_at = start_flow_runs.at, completed_at = start_flow_runs.at
+        set status = 'SUCCESS', output = '{}', updated_at = start_flow_runs.at, started_at = start_flow_runs.at,
+            completed_at = start_flow_runs.at
         where r.run_id = any(start_flow_runs.run_ids) and r.remaining_steps = 0 and r.status = 'QUEUED'
         returning r.run_id, r.workflow_id
     ),

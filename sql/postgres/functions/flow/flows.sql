@@ -75,6 +75,7 @@ declare
     base_delay_ms bigint;
     timeout_ms    bigint;
     id            bigint;
+    taken_by      text;
 begin
     perform {schema}.check_slug('flow', flow_slug);
     max_attempts := {schema}.checked_attempts(whose, create_flow.max_attempts);
@@ -100,8 +101,11 @@ begin
         from {schema}.queues q
         where q.name = flow_slug and w.workflow_id = q.queue_id and w.is_flow;
         exit when found;
-        if exists (select from {schema}.queues q where q.name = flow_slug) then
-            raise exception 'queue ''%'' exists and is not a flow''s: choose another name', flow_slug
+        select case when w.workflow_id is null then 'queue' else 'workflow' end into taken_by
+        from {schema}.queues q left join {schema}.workflows w on w.workflow_id = q.queue_id
+        where q.name = flow_slug;
+        if found then
+            raise exception '% ''%'' exists and is not a flow''s: choose another name', taken_by, flow_slug
                 using errcode = 'PW003';
         end if;
         -- It was deleted while we waited for it: its name is free.
@@ -339,7 +343,7 @@ begin
     end if;
     select count(*) into live from {schema}.runs r where {schema}.run_group(r) in (0, 1) and r.workflow_id = id;
     if live > 0 then
-        raise exception 'flow ''%'' has % live runs: cancel them, let them end, or force it', flow_slug, live
+        raise exception '{text:flow_has_runs}', flow_slug, live
             using errcode = 'PW008';
     end if;
     perform {schema}.flow_id(flow_slug);  -- says that it does not exist any more

@@ -73,14 +73,14 @@ begin
            ),
            array_agg(
                case when b.verdict = 'unmet' then format(
-                        '{"type":"condition_unmet","message":%s,"step":"%s","attempt":0}',
+                        '{"type":"condition_unmet","message":%s,"step":"%s"}',
                         to_json(format('{text:condition_unmet}', b.slug)), b.slug)
                     when b.verdict <> 'met' then format(
-                        '{"type":"condition_error","message":%s,"step":"%s","attempt":0}',
+                        '{"type":"condition_error","message":%s,"step":"%s"}',
                         to_json(format('{text:condition_failed}', b.slug, b.verdict)),
                         b.slug)
                     when b.tasks is null then format(
-                        '{"type":"not_an_array","message":%s,"step":"%s","attempt":0}',
+                        '{"type":"not_an_array","message":%s,"step":"%s"}',
                         to_json(format('{text:map_needs_array}', b.slug,
                                        coalesce('the output of step ''' || b.dep || '''', 'the run''s input'))),
                         b.slug)
@@ -138,7 +138,7 @@ as $$
 begin
     with elements as materialized (
         select u.run_id, u.workflow_id, u.priority, u.step_index, u.place, e.task_index, e.element,
-               coalesce(u.visible, create_tasks.at) + {schema}.ms(u.delay_ms) as start, u.lease_ms,
+               greatest(u.visible, create_tasks.at) + {schema}.ms(u.delay_ms) as start, u.lease_ms,
                u.in_lane
         from unnest(runs, workflows, run_priorities, indexes, judged.sources, judged.maps, judged.delays,
                     judged.leases, judged.in_lanes, judged.decisions, visible) with ordinality
@@ -161,7 +161,7 @@ begin
              task_index, lease_ms, lane)
         select e.message_id, e.workflow_id, e.priority,
                case when e.start > create_tasks.at then 'waiting' else 'ready' end,
-               greatest(e.start, create_tasks.at), create_tasks.at, 'null', e.run_id,
+               e.start, create_tasks.at, 'null', e.run_id,
                e.step_index, e.task_index, e.lease_ms,
                case when e.in_lane then e.step_index end
         from numbered e

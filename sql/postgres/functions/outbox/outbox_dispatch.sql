@@ -222,7 +222,7 @@ language plpgsql
 as $$
 declare
     now_at  timestamptz;
-    held    bigint[];
+    held    bigint[];  -- the places of the reports that were written
     known   constant text[] := array['published', 'retry', 'park', 'release'];
     size    constant integer := coalesce(cardinality(outbox_ids), 0);
     invalid boolean[] := {schema}.invalid_times(size, delays_ms, 0, true);
@@ -251,22 +251,22 @@ begin
         from (
             -- In the order of their numbers: reports that overlap do not lock each other out.
             select r.* from unnest(outbox_ids, deliveries, kinds, errors, delays_ms)
-                as r (id, delivery, kind, error, delay_ms)
+                with ordinality as r (id, delivery, kind, error, delay_ms, place)
             order by r.id
         ) n
         where o.outbox_id = any(array[n.id]) and o.delivery = n.delivery and o.leased
-        returning o.outbox_id, o.aggregate
+        returning n.place, o.aggregate
     )
-    select array_agg(w.outbox_id), array_agg(distinct w.aggregate::text) filter (where w.aggregate <> '')
+    select array_agg(w.place), array_agg(distinct w.aggregate::text) filter (where w.aggregate <> '')
     into held, freed
     from written w;
     if {schema}.free_lines(freed, now_at) or 'release' = any(kinds) then
         perform pg_notify('pawl_{schema_name}', '-2');
     end if;
     return {schema}.mark_invalid(array(
-        select case when n.outbox_id = any(held) then 'done' else 'lease_lost' end
-        from unnest(outbox_ids) with ordinality as n (outbox_id, place)
-        order by n.place
+        select case when place = any(held) then 'done' else 'lease_lost' end
+        from generate_series(1, size) place
+        order by place
     ), invalid);
 end
 $$;

@@ -70,7 +70,10 @@ declare
     audits boolean;   -- one of them keeps all events
 begin
     if cardinality(workflows) > 1 then
-        names := array(select distinct unnest(workflows));
+        names := array(
+            select u.name from unnest(workflows) with ordinality as u (name, place)
+            group by u.name order by min(u.place)
+        );
     end if;
     -- Looked up again behind the lock: a workflow may just have been deleted.
     loop

@@ -119,8 +119,11 @@ begin
         exit when id is not null or exists (select from {schema}.queues q where q.name = workflow);
     end loop;
     if id is null then
-        raise exception '{text:not_a_workflow}', workflow
-            using errcode = 'PW003', hint = 'Of a flow only dead_letter_workflow, audit and publish are set here.';
+        if exists (select from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
+                   where q.name = workflow) then
+            raise exception '{text:workflow_is_flow}', workflow using errcode = 'PW003';
+        end if;
+        raise exception '{text:not_a_workflow}', workflow using errcode = 'PW003';
     end if;
     update {schema}.queues q
     set lease_ms = coalesce(create_workflow.lease_ms, q.lease_ms),
@@ -140,7 +143,7 @@ declare
     unknown text;
 begin
     select array_agg(f.workflow_id order by n.place),
-           min(coalesce(n.name, '')) filter (where f.workflow_id is null)
+           (array_agg(coalesce(n.name, '') order by n.place) filter (where f.workflow_id is null))[1]
     into ids, unknown
     from unnest(workflows) with ordinality as n (name, place)
     left join lateral (
