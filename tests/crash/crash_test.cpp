@@ -181,8 +181,8 @@ TEST_P(CrashTest, a_stopped_worker_that_wakes_after_its_lease_can_write_nothing_
 TEST_P(CrashTest, a_run_that_kills_its_worker_is_poison_after_max_strikes) {
     make_workflow("job", {.max_strikes = 2});
     const RunId run = trigger("job", Json{"\"abort\""});
-    for (int strike = 1; strike <= 2; ++strike) EXPECT_EQ(start_worker(200).wait(), -SIGABRT);
-    Process survivor = start_worker(200);
+    for (int strike = 1; strike <= 2; ++strike) EXPECT_EQ(start_worker(1000).wait(), -SIGABRT);
+    Process survivor = start_worker(1000);
     ASSERT_TRUE(finished(run));
     EXPECT_EQ(status(run), RunStatus::error);
     EXPECT_EQ(error_in(info(run).error).type, "poison");
@@ -195,8 +195,9 @@ TEST_P(CrashTest, a_body_that_segfaults_is_poison_though_a_step_before_it_is_rec
     make_workflow("job", {.max_strikes = 2});
     const RunId run = trigger("job", Json{"\"segfault\""});
     // The first hand-out has recorded a step, which is progress: it is no strike.
-    for (int death = 1; death <= 3; ++death) EXPECT_NE(start_worker(200).wait(), 0);
-    Process survivor = start_worker(200);
+    // A lease that ends before the body has begun would be a strike more.
+    for (int death = 1; death <= 3; ++death) EXPECT_NE(start_worker(1000).wait(), 0);
+    Process survivor = start_worker(1000);
     ASSERT_TRUE(finished(run));
     EXPECT_EQ(error_in(info(run).error).type, "poison");
     EXPECT_EQ(begun()["one"], 1);
