@@ -105,6 +105,16 @@ WriteAction failed(const std::string& error, Duration delay) {
     return seam::Fail{model::storable_text(error), delay};
 }
 
+// A plain dequeue has no way to end a run or a task.
+QueueId dequeuable(const QueueInfo& queue) {
+    if (queue.kind == QueueKind::plain) return queue.id;
+    model::refuse(
+        ErrorCode::workflow_queue,
+        queue.kind == QueueKind::flow ? fmt::format(model::texts::queue_of_tasks, queue.name)
+                                      : fmt::format(model::texts::queue_of_runs, queue.name)
+    );
+}
+
 }  // namespace
 
 Queue::Queue(std::shared_ptr<seam::Backend> backend, std::string name)
@@ -147,13 +157,15 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
     const Duration poll = backend_->capabilities().remote_wakeups
                               ? backend_->options().poll_interval
                               : std::min(backend_->options().poll_interval, poll_without_notify);
-    std::optional<seam::WakeTopic> topic;  // looked up only if the call waits
+    seam::ClaimRequest request;
+    request.queues = {dequeuable(info())};
+    const seam::WakeTopic topic = request.queues.front();
+    request.max_messages = options.max_messages;
+    request.lease = options.lease;
     while (true) {
         const bool waits = Clock::now() < deadline;
         const auto ticket = waits ? backend_->wake_hub().ticket() : 0;
-        seam::Claim claim = retrying(*backend_, [&] {
-            return backend_->dequeue(name_, options.max_messages, options.lease);
-        });
+        seam::Claim claim = retrying(*backend_, [&] { return backend_->claim(request); });
         if (!claim.messages.empty() || !waits) {
             for (Message& message : claim.messages) message.queue = name_;
             return std::move(claim.messages);
@@ -167,8 +179,7 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
                 )
             );
         }
-        if (!topic) topic = info().id;
-        backend_->wake_hub().wait(ticket, std::span(&*topic, 1), until, {});
+        backend_->wake_hub().wait(ticket, std::span(&topic, 1), until, {});
     }
 }
 

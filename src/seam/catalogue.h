@@ -25,10 +25,6 @@ public:
     virtual std::vector<MessageId> enqueue_in(
         Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
     ) = 0;
-    // Up to `max_messages` of a plain queue. Throws queue_not_found, workflow_queue.
-    virtual Claim dequeue(
-        const std::string& queue, int max_messages, std::optional<Duration> lease
-    ) = 0;
     virtual void create_queue(const std::string& name, const QueueOptions& options) = 0;
     virtual void delete_queue(const std::string& name, DeleteMode mode) = 0;
     virtual void set_queue_paused(const std::string& name, bool paused) = 0;

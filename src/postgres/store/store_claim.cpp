@@ -72,17 +72,6 @@ seam::Claim PostgresStore::claim(const seam::ClaimRequest& request) {
     return std::move(claim);
 }
 
-seam::Claim PostgresStore::dequeue(
-    const std::string& queue, int max_messages, std::optional<Duration> lease
-) {
-    Params params;
-    params.text(queue).int4(max_messages).milliseconds(lease).int8(options().lease.count());
-    seam::ClaimRequest request;
-    request.max_messages = max_messages;
-    request.lease = lease;
-    return read_claim(worker_call(sql::dequeue, params, IfAnswerLost::repeat), request).claim;
-}
-
 std::vector<Lease> PostgresStore::leases_of(WorkerId worker, std::span<const QueueId> queues) {
     std::vector<std::int64_t> ids;
     for (const QueueId queue : queues) ids.push_back(queue.value());

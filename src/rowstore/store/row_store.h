@@ -38,8 +38,6 @@ public:
         Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
     ) override;
 
-    seam::Claim dequeue(const std::string& queue, int max_messages, std::optional<Duration> lease)
-        override;
     void create_queue(const std::string& name, const QueueOptions& options) override;
     void delete_queue(const std::string& name, DeleteMode mode) override;
     void set_queue_paused(const std::string& name, bool paused) override;

@@ -1,7 +1,3 @@
-#include <fmt/format.h>
-
-#include "model/check.h"
-#include "model/texts.h"
 #include "rowstore/claim/claim_transaction.h"
 #include "rowstore/statements.h"
 #include "rowstore/store/row_store.h"
@@ -40,26 +36,6 @@ std::optional<seam::Claim> RowStore::look(const seam::ClaimRequest& request) {
         empty.more = scope.more;
         return empty;
     });
-}
-
-// A plain dequeue has no way to end a run or a task.
-seam::Claim RowStore::dequeue(
-    const std::string& queue, int max_messages, std::optional<Duration> lease
-) {
-    const auto found = find_queue(queue);
-    if (!found)
-        model::refuse(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, queue));
-    if (found->kind != QueueKind::plain)
-        model::refuse(
-            ErrorCode::workflow_queue,
-            found->kind == QueueKind::flow ? fmt::format(model::texts::queue_of_tasks, queue)
-                                           : fmt::format(model::texts::queue_of_runs, queue)
-        );
-    seam::ClaimRequest request;
-    request.queues = {found->id};
-    request.max_messages = max_messages;
-    request.lease = lease;
-    return claim(request);
 }
 
 seam::Claim RowStore::claim(const seam::ClaimRequest& request) {
