@@ -1,5 +1,5 @@
-// Diamond flows without an engine: the same rows in the same tables, in the fewest statements. What
-// the flow benchmark is measured against.
+// Diamond flows without an engine: the same rows in the same tables, in the fewest statements. The
+// baseline of the flow benchmark.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@ inline constexpr std::array<std::string_view, 4> diamond_steps{"first", "left", 
 inline constexpr int diamond_tasks = static_cast<int>(diamond_steps.size());
 inline constexpr std::string_view small_output = R"({"n":1})";
 
-// One connection that works on tasks. The store says when it is durable, as pawl's own do.
+// One connection that executes tasks. Durability is the store's, as for pawl's connections.
 class TaskTaker {
 public:
     virtual ~TaskTaker() = default;
-    // Takes up to `count` tasks and completes them, in two transactions; what depends on them is
-    // started. Returns how many there were.
+    // Takes up to `count` tasks and completes them, in two transactions, and starts their
+    // dependents. Returns the number of tasks.
     virtual int work(int count) = 0;
-    // So far, of a server's client.
+    // Round trips so far; 0 without a server.
     [[nodiscard]] virtual double round_trips() const { return 0; }
 };
 

@@ -1,4 +1,4 @@
-// A libpq connection with nothing around it: what the bare programs speak through.
+// A plain libpq connection, for the bare programs.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A SQLite connection with nothing around it: what the bare programs speak through.
+// A plain SQLite connection, for the bare programs.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,7 @@ inline void bind(sqlite3_stmt* statement, int place, std::string_view text) {
     sqlite3_bind_text(statement, place, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
 }
 
-// As pawl keeps its times.
+// Times in pawl's format.
 [[nodiscard]] inline std::int64_t now_us() {
     return std::chrono::duration_cast<std::chrono::microseconds>(
                std::chrono::system_clock::now().time_since_epoch()

@@ -22,7 +22,7 @@ constexpr int ready_pipe = 3;  // in the child
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-// A copy of one thread of a threaded process: only plain system calls.
+// Runs after fork() in a threaded process, so it uses only plain system calls.
 [[noreturn]] void become(char* const* words, pid_t parent, int ready) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const bool passed =
@@ -39,7 +39,7 @@ Child::Child(std::vector<std::string> words) {
     for (auto& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
     std::array<int, 2> pipe{};
-    if (pipe2(pipe.data(), O_CLOEXEC) != 0) fail("cannot make a pipe");
+    if (pipe2(pipe.data(), O_CLOEXEC) != 0) fail("cannot create a pipe");
     const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) become(pointers.data(), parent, pipe[1]);
@@ -66,7 +66,8 @@ void Child::end() const {
 }
 
 void Child::say_ready() {
-    if (write(ready_pipe, "r", 1) != 1) throw std::runtime_error("nobody waits for this process");
+    if (write(ready_pipe, "r", 1) != 1)
+        throw std::runtime_error("cannot signal readiness to the parent process");
 }
 
 }  // namespace bench

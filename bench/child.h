@@ -1,5 +1,5 @@
-// Another copy of this program, owned: it is dead and reaped when the object goes, and killed by
-// the kernel when this process dies first.
+// A child process that runs this program. The destructor kills and reaps it; the kernel kills it if
+// this process dies first.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace bench {
 
 class Child {
 public:
-    // Returns when it has called say_ready(). To be made by a thread that outlives it.
+    // Returns when the child has called say_ready(). The calling thread must outlive the child.
     explicit Child(std::vector<std::string> words);
     ~Child();
     Child(const Child&) = delete;

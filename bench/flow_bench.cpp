@@ -1,5 +1,5 @@
-// Flows: drains of diamonds (1 -> 2 -> 1) against a bare program that writes the same rows; what
-// finished runs and other flows cost; and whether a large map costs more than many small ones.
+// Flows: drains of diamonds (1 -> 2 -> 1) against a bare program that writes the same rows; the
+// cost of finished runs and of other flows; large maps against many small ones.
 #include "flow_bench.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 constexpr int large_batch = 500;
 constexpr int small_batch = 50;
 
-// One way to work on the tasks, over all rounds.
+// One way to execute the tasks, over all rounds.
 struct Way {
     std::string workload;
     nlohmann::json params;
@@ -34,7 +34,7 @@ auto tasks_per_second(int tasks) {
     return [tasks](const FlowRound& round) { return tasks / round.seconds; };
 }
 
-// The better number of connections, of those with this batch.
+// The fastest bare way with this batch size.
 const Way& ceiling(const std::vector<Way>& ways, int batch, int tasks) {
     const Way* best = nullptr;
     double most = 0;
@@ -46,7 +46,7 @@ const Way& ceiling(const std::vector<Way>& ways, int batch, int tasks) {
     return *best;
 }
 
-// As many connections as this way has; nothing where that is the ceiling, or was not measured.
+// The bare way with the same number of connections; null if it is the ceiling or was not measured.
 const Way* alike(const std::vector<Way>& ways, const Way& way, const Way& ceiling) {
     for (const Way& bare : ways) {
         const bool fits = bare.workload == "drain bare" &&
@@ -124,7 +124,7 @@ void drains(FlowSiteFactory open, const FlowBenchOptions& options, Report& repor
     add_drains(ways, *site, runs * diamond_tasks, report);
 }
 
-// Drains in a store with something else in it, against drains in an empty one.
+// Drains in a store with other data, against drains in an empty one.
 void drains_beside(
     const std::string& workload,
     const nlohmann::json& params,

@@ -31,7 +31,7 @@ FlowRound timed_flow(const std::function<void()>& work) {
     return round;
 }
 
-// With what the server has counted. `work` leaves no connection open.
+// Adds the server's counters. `work` must close its connections.
 FlowRound counted(const FlowSite& site, const std::function<FlowRound()>& work) {
     const ServerCounts before = site.counts();
     FlowRound round = work();
@@ -53,7 +53,7 @@ void expect_success(const FlowSite& site, int runs) {
     ));
 }
 
-// How many tasks are still to be handled.
+// Counts the tasks that are left.
 class HandledTasks {
 public:
     explicit HandledTasks(int tasks) : left_(tasks) {}
@@ -62,7 +62,8 @@ public:
         if (left_.fetch_sub(1) == 1) all_.release();
     }
     void wait_for_all() {
-        if (!all_.try_acquire_for(3min)) throw std::runtime_error("the worker does not get done");
+        if (!all_.try_acquire_for(3min))
+            throw std::runtime_error("the worker has not finished in time");
     }
 
 private:
@@ -70,7 +71,7 @@ private:
     std::binary_semaphore all_{0};
 };
 
-// Until `tasks` tasks were handled and reported. `start` makes them, or has been done before.
+// Runs until `tasks` tasks were handled and reported. `start` creates them, unless they exist.
 FlowRound work(
     const FlowSite& site,
     const pawl::Flow& flow,
@@ -123,7 +124,7 @@ void start_diamonds(const FlowSite& site, int runs) {
     const std::vector<pawl::NewRun> some(
         start_batch, pawl::NewRun{diamond_name, pawl::Json(std::string(small_output)), {}}
     );
-    for (int done = 0; done < runs; done += start_batch) pawl::execute_many(some, store);
+    for (int done = 0; done < runs; done += start_batch) store.trigger(some);
 }
 
 FlowRound worker_drain(const FlowSite& site, int runs, int before) {
@@ -143,7 +144,7 @@ FlowRound taker_drain(const FlowSite& site, int runs, Takers takers, int connect
             while (left > 0) {
                 const int done = taker.work(batch);
                 left -= done;
-                // What the others have in their hands leads to more.
+                // Tasks of other connections may start more.
                 if (done == 0) std::this_thread::sleep_for(1ms);
                 if (Clock::now() > give_up) throw std::runtime_error("tasks are missing");
             }
@@ -167,7 +168,7 @@ FlowRound map_drain(const FlowSite& site, int runs, int elements) {
         static_cast<std::size_t>(runs), pawl::NewRun{maps_name, pawl::Json(array_of(elements)), {}}
     );
     const FlowRound round = work(site, flow, runs * (elements + 1), [&](const pawl::Store& store) {
-        pawl::execute_many(all, store);
+        store.trigger(all);
     });
     expect_success(site, runs);
     return round;

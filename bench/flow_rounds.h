@@ -1,5 +1,5 @@
-// One round of a flow benchmark each: by pawl's worker, by a client of the SQL functions, and by a
-// bare program.
+// Single rounds of the flow benchmarks: with pawl's worker, with a client of the SQL functions, and
+// with a bare program.
 #pragma once
 
 #include "flow_site.h"
@@ -16,17 +16,17 @@ struct FlowRound {
 
 enum class Takers { bare, sql };
 
-// Runs of the diamond, in batches.
+// Starts runs of the diamond, in batches.
 void start_diamonds(const FlowSite& site, int runs);
 
-// From the start of a worker until all that was started is SUCCESS in the store. Throws where that
-// is not what the store holds in the end; `before` runs were there already.
+// Measures from the start of a worker until all runs are SUCCESS in the store, which had `before`
+// runs already. Throws if the store does not contain the expected runs at the end.
 [[nodiscard]] FlowRound worker_drain(const FlowSite& site, int runs, int before = 0);
 [[nodiscard]] FlowRound taker_drain(
     const FlowSite& site, int runs, Takers takers, int connections, int batch
 );
 
-// Starts `runs` runs of a map over `elements` elements, and works on them until they are SUCCESS.
+// Starts `runs` runs of a map over `elements` elements and executes them until they are SUCCESS.
 [[nodiscard]] FlowRound map_drain(const FlowSite& site, int runs, int elements);
 
 }  // namespace bench

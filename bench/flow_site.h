@@ -1,4 +1,4 @@
-// Where a flow benchmark runs: one backend, a store with two flows, bare connections to it.
+// The environment of a flow benchmark: one backend, a store with two flows, bare connections to it.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace bench {
 
-inline const std::string maps_name = "maps";  // a map over the run's input, and a step behind it
+inline const std::string maps_name = "maps";  // a map over the run's input, followed by a step
 
-// What a server has counted.
+// Counters of the server.
 struct ServerCounts {
     double rows = 0;  // inserted, updated, deleted
     double commits = 0;
@@ -24,15 +24,15 @@ public:
     [[nodiscard]] virtual bool has_server() const = 0;
 
     virtual void clear() = 0;  // no runs, and tables as small as new ones
-    virtual void tidy() = 0;   // as a running system has them: vacuumed, analysed, checkpointed
-    // Rows as runs of the diamond that have ended leave them; set-based.
+    virtual void tidy() = 0;   // vacuumed, analysed and checkpointed, like a running system
+    // Inserts the rows of finished runs of the diamond, set-based.
     virtual void fill_finished(int runs) = 0;
     virtual void fill_other_flows(int flows, int steps) = 0;  // chains; set-based
 
-    // The store's connections end with it: what they did is counted by then.
+    // The store's connections are closed with it, so the server has counted them by then.
     [[nodiscard]] pawl::Store connect() const {
         pawl::ConnectOptions options;
-        // That no worker is there yet is meant so.
+        // Suppresses the warning that no worker is running yet.
         options.log = [](pawl::LogLevel level, std::string_view message) {
             if (level == pawl::LogLevel::error) pawl::log_to_stderr(level, message);
         };
@@ -41,9 +41,9 @@ public:
     [[nodiscard]] virtual ServerCounts counts() const { return {}; }
 
     [[nodiscard]] virtual std::unique_ptr<TaskTaker> bare() const = 0;
-    // How many bare connections may be worth having.
+    // The largest number of bare connections to measure.
     [[nodiscard]] virtual int bare_connections() const = 0;
-    // By the SQL functions, where there are any.
+    // A worker that uses the SQL functions, if there are any.
     [[nodiscard]] virtual std::unique_ptr<TaskTaker> sql_worker() const { return nullptr; }
 
 protected:
@@ -57,14 +57,14 @@ protected:
             .step("last", {"left", "right"})
             .create(store);
         pawl::flow(maps_name).map("each").step("sum", {"each"}).create(store);
-        diamond_id_ = store.workflow(diamond_name).queue.value();
+        diamond_id_ = store.workflow_info(diamond_name).queue.value();
     }
 
     std::string url_;
     std::int64_t diamond_id_ = 0;
 };
 
-// `name` tells stores of one run apart. Throws where the environment names no place.
+// `name` distinguishes the stores of one process. Throws if the environment variable is not set.
 std::unique_ptr<FlowSite> postgres_flow_site(const std::string& name);
 std::unique_ptr<FlowSite> sqlite_flow_site(const std::string& name);
 

@@ -160,7 +160,7 @@ bool reports(const Arguments& arguments, bench::Report& report) {
     return true;
 }
 
-// False where there is no such benchmark, or part of it.
+// False if the benchmark or the part does not exist.
 bool run(const Arguments& arguments, bench::Report& report) {
     if (arguments.bench == "queue") return queue(arguments, report);
     if (arguments.bench == "workflow") return workflow(arguments, report);

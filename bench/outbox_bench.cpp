@@ -1,5 +1,5 @@
 // The outbox: a dispatcher delivers events of one, ten and a thousand aggregates to a sink that
-// does nothing, in a store with a history of published events and in one without, by turns.
+// does nothing, alternately in a store with a history of published events and in one without.
 #include "outbox_bench.h"
 
 #include <array>
@@ -40,7 +40,7 @@ void rounds_on(WorkflowSiteFactory open, const OutboxBenchOptions& options, Repo
         Pairs rates;
         for (int round = 0; round < options.rounds; ++round) {
             std::array<double, 2> rate{};
-            // Each goes first every second time.
+            // The order alternates.
             for (const int turn : {round % 2, 1 - round % 2}) {
                 WorkflowSite& site = turn == 1 ? *old : *plain;
                 if (turn == 0) site.clear_outbox();

@@ -6,7 +6,7 @@ namespace bench {
 
 struct OutboxBenchOptions {
     int rounds = 5;
-    int events = 20'000;  // of a round
+    int events = 20'000;  // per round
     int published = 200'000;
     bool postgres = true;
     bool sqlite = true;

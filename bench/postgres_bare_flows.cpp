@@ -38,7 +38,8 @@ constexpr const char* claim_tasks_sql = R"(
     )
     select message_id, run_id, step_index from claimed order by message_id)";
 
-// $1 messages, $2 runs, $3 step indexes, $4 slugs, $5 outputs. What all completions begin with.
+// $1 messages, $2 runs, $3 step indexes, $4 slugs, $5 outputs. The common beginning of all
+// completions.
 constexpr const char* done_sql = R"(
     with u as materialized (
         select * from unnest($2::bigint[], $3::int[], $4::text[], $5::text[])
@@ -76,7 +77,7 @@ constexpr const char* after_first_sql = R"(
         returning s.run_id, s.position, s.remaining_deps
     ))";
 
-// Both of a run mostly come in one batch, but need not.
+// The two tasks of a run are usually in one batch, but not always.
 constexpr const char* after_middle_sql = R"(
     , counts as (
         select run_id, count(*)::int as done from u group by run_id order by run_id
@@ -107,7 +108,7 @@ class PostgresBareFlows final : public TaskTaker {
 public:
     PostgresBareFlows(const std::string& url, const std::string& schema, std::int64_t workflow_id)
         : statements_(url) {
-        // The best plans, held fast: this is the ceiling.
+        // Forces the best plans: this is the ceiling.
         statements_.run(
             "set plan_cache_mode = force_generic_plan; set enable_seqscan = off; "
             "set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off"
@@ -125,8 +126,8 @@ public:
     int work(int count) override {
         const auto claimed = statements_.execute("claim", Params().int4(count).int8(floor_));
         const int rows = PQntuples(claimed.get());
-        // What lies before it is taken: no walk over dead index entries. Others may have committed
-        // lower numbers later: where nothing is left, the next look begins anew.
+        // Rows before it are taken: this skips dead index entries. Other connections may commit
+        // lower numbers later, so an empty claim restarts from 0.
         floor_ = rows == 0 ? 0 : value64(claimed, rows - 1, 0);
         for (int row = 0; row < rows;) row = complete(claimed, row);
         return rows;
@@ -137,7 +138,7 @@ private:
     static std::int64_t value64(const PostgresResult& rows, int row, int column) {
         return pawl::postgres::read_int64(PQgetvalue(rows.get(), row, column));
     }
-    // Which statement: the tasks of a batch are mostly all of one kind.
+    // Selects the statement. The tasks of a batch are usually of one kind.
     static std::string kind(int step_index) {
         return step_index == 0 ? "first" : step_index == diamond_tasks - 1 ? "last" : "middle";
     }

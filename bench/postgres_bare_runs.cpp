@@ -49,7 +49,7 @@ constexpr const char* claim_sql = R"(
     from claimed c where r.run_id = c.message_id
     returning r.run_id, c.delivery, r.input)";
 
-// One row for each recorded step.
+// One row per recorded step.
 constexpr const char* reclaim_sql = R"(
     with claimed as (
         update {0}.messages
@@ -92,7 +92,7 @@ class PostgresBareRuns final : public BareRuns {
 public:
     PostgresBareRuns(const std::string& url, std::string schema, std::int64_t workflow_id)
         : schema_(std::move(schema)), bare_(url) {
-        // The best plans, held fast: this is the ceiling.
+        // Forces the best plans: this is the ceiling.
         bare_.run(
             "set plan_cache_mode = force_generic_plan; set enable_seqscan = off; "
             "set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off"
@@ -112,14 +112,14 @@ public:
     std::int64_t trigger(int count) override {
         const std::vector<std::string_view> inputs(static_cast<std::size_t>(count), small_json);
         const auto row = execute("trigger", Params().text_array(inputs).text(channel_told_));
-        floor_ = 0;  // others may commit lower numbers later
+        floor_ = 0;  // other connections may commit lower numbers later
         return pawl::postgres::read_int64(PQgetvalue(row.get(), 0, 0));
     }
 
     int work(int count, int steps) override {
         take(execute("claim", Params().int4(count).int8(floor_)));
         if (ids_.empty()) return 0;
-        // What lies before it is taken: no walk over dead index entries.
+        // Rows before it are taken: this skips dead index entries.
         floor_ = *std::ranges::max_element(ids_);
         for (int i = 0; i < steps; ++i) record(i);
         finish();
@@ -179,7 +179,7 @@ private:
         deliveries_.clear();
         for (int row = 0; row < PQntuples(claimed.get()); ++row) {
             const auto id = pawl::postgres::read_int64(PQgetvalue(claimed.get(), row, 0));
-            if (!ids_.empty() && ids_.back() == id) continue;  // another of its steps
+            if (!ids_.empty() && ids_.back() == id) continue;  // another step of the same run
             ids_.push_back(id);
             deliveries_.push_back(pawl::postgres::read_int32(PQgetvalue(claimed.get(), row, 1)));
         }
@@ -197,7 +197,7 @@ private:
 
     std::string schema_;
     BarePostgres bare_;
-    std::string channel_told_;  // none: nobody listens
+    std::string channel_told_;  // empty if the other side does not listen
     std::int64_t floor_ = 0;
     std::vector<std::int64_t> ids_;
     std::vector<int> deliveries_;

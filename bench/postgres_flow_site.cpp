@@ -123,7 +123,7 @@ public:
 private:
     void drop() const { bare_->run(fmt::format("drop schema if exists {} cascade", schema_)); }
 
-    // A backend's counts are there for certain when it has ended.
+    // The counters of a backend are complete when it has ended.
     void wait_for_others_to_go() const {
         for (int tries = 0; tries < 500; ++tries) {
             const auto others = bare_->check(PQexec(
@@ -135,7 +135,7 @@ private:
             if (PQntuples(others.get()) == 0) return;
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
-        throw std::runtime_error("connections of the benchmark do not end");
+        throw std::runtime_error("connections of the benchmark are still open");
     }
 
     std::string server_;

@@ -7,8 +7,8 @@ namespace bench {
 
 namespace {
 
-// Most runs are of few workflows, most messages in few queues. QUEUED runs are the newest, RUNNING
-// ones right below them.
+// Most runs belong to few workflows, most messages to few queues. QUEUED runs are the newest,
+// RUNNING ones the next.
 constexpr const char* reports_sql = R"(
     insert into {0}.queues (name, created_at, max_attempts, keep_archive)
     select 'wf' || i, now(), 0, false from generate_series(1, 25) i;

@@ -99,7 +99,7 @@ private:
     }
 
     void prepare(const Bare& bare, const std::string& queue, int batch) const {
-        // The best plan, held fast: this is the ceiling.
+        // Forces the best plan: this is the ceiling.
         bare.run(
             "set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set "
             "enable_bitmapscan = off"

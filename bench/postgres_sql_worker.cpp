@@ -15,7 +15,7 @@ constexpr const char* poll_sql = R"(
     select msg_id, delivery, run_id, step_slug, task_index, input
     from {0}.poll_for_tasks($1::text, 60, $2::int))";
 
-// What was not done, by its place.
+// The items that were not done, with their index.
 constexpr const char* complete_sql = R"(
     select u.place::int - 1, u.outcome
     from {0}.complete_tasks($1::bigint[], $2::int[], $3::bigint[], $4::text[], $5::int[], $6::text[]) c
@@ -55,7 +55,7 @@ private:
         std::vector<int> indexes;
     };
 
-    // Returns what is to be said again: somebody else had the run's row.
+    // Returns the tasks to report again: the row of their run was locked.
     Tasks complete(const Tasks& tasks) {
         const std::vector<std::string_view> outputs(tasks.messages.size(), small_output);
         Params params;

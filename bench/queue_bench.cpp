@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 
+#include "engine/access.h"
 #include "engine/claim_stream.h"
 #include "seam/backend.h"
 #include "site.h"
@@ -31,7 +32,7 @@ pawl::QueueOptions without_archive() {
     return options;
 }
 
-// From the start of the worker until every message is handled and settled.
+// Measures from the start of the worker until every message is handled and settled.
 double drain(Site& site, const std::string& queue, int messages, int consumers, int batch) {
     std::mutex mutex;
     std::condition_variable all_handled;
@@ -61,7 +62,7 @@ double drain(Site& site, const std::string& queue, int messages, int consumers, 
 void drains(const SiteFactory& open, const Options& options, Report& report) {
     for (const int batch : {50, 10, 1}) {
         for (const int consumers : {1, 2, 4}) {
-            // One message per commit takes minutes for 50,000.
+            // With one message per commit, 50,000 would take minutes.
             const int messages = (batch == 1 ? 5'000 : 50'000) / options.scale;
             const auto site = open("drain");
             site->store().create_queue("q", without_archive());
@@ -85,9 +86,9 @@ void drains(const SiteFactory& open, const Options& options, Report& report) {
     }
 }
 
-// Claims and removes `messages` in batches of 50, as a worker does, over the given queues.
+// Claims and removes `messages` in batches of 50, like a worker, over the given queues.
 double claim_rate(Site& site, const std::vector<std::string>& queues, int messages) {
-    auto& backend = *site.store().backend();
+    auto& backend = *pawl::detail::Access::backend(site.store());
     pawl::engine::ClaimStream stream(backend, {}, {});
     stream.set_queues(backend.resolve_queues(queues));
     int done = 0;
@@ -103,7 +104,7 @@ double claim_rate(Site& site, const std::vector<std::string>& queues, int messag
     return messages / seconds_since(start);
 }
 
-// What a store full of other things costs, in interleaved pairs with an empty one.
+// The cost of other data in the store, in interleaved pairs with an empty one.
 void full_store(const SiteFactory& open, const Options& options, Report& report) {
     const int rows = 1'000'000 / options.scale;
     const int messages = 20'000;

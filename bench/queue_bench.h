@@ -5,9 +5,9 @@
 namespace bench {
 
 struct Options {
-    int rounds = 5;  // of the drains
-    int pairs = 9;   // of the comparisons with an empty store
-    int scale = 1;   // divides the numbers of messages: for a quick look
+    int rounds = 5;  // per drain
+    int pairs = 9;   // per comparison with an empty store
+    int scale = 1;   // divides the numbers of messages, for a quick run
     bool postgres = true;
     bool sqlite = true;
     bool drains = true;

@@ -13,9 +13,9 @@ struct Result {
     nlohmann::json params;
     double value = 0;
     std::string unit;
-    double ceiling = 0;  // the bare program's value; 0: there is none
+    double ceiling = 0;  // the bare program's value; 0 without one
     double ratio = 0;
-    double spread = 0;  // (largest - smallest) / median of the value's rounds
+    double spread = 0;  // (largest - smallest) / median of the rounds
 };
 
 // Median and spread of rounds that were measured in pairs.
@@ -32,7 +32,7 @@ struct Pairs {
 
 class Report {
 public:
-    void add(Result result);  // prints a line at once
+    void add(Result result);  // prints a line immediately
     void write_json(const std::string& file) const;
 
 private:

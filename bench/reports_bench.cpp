@@ -28,14 +28,13 @@ std::vector<Call> calls() {
     const auto count = [](RunFilter filter) {
         return [filter](const pawl::Store& store) { (void)store.count_runs(filter); };
     };
-    // Near the oldest runs: the fill begins there, one run per second.
+    // Near the oldest runs, which begin there, one per second.
     const pawl::Timestamp early{std::chrono::sys_days(std::chrono::year(2026) / 1 / 2)};
     return {
         {"stats", [](const pawl::Store& store) { (void)store.stats(); }},
         {"queue_stats", [](const pawl::Store& store) { (void)store.queue_stats(); }},
         {"stats of one queue", [](const pawl::Store& store) { (void)store.queue("q7").stats(); }},
-        {"workflow_metrics",
-         [](const pawl::Store& store) { (void)pawl::workflow_metrics("wf1", store); }},
+        {"workflow_metrics", [](const pawl::Store& store) { (void)store.workflow_metrics("wf1"); }},
         {"list_messages, empty",
          [](const pawl::Store& store) {
              (void)store.queue("q200").list(pawl::MessageState::ready);

@@ -1,4 +1,4 @@
-// Fills a store with what `reports` measures: 25 workflows (wf1 to wf25) with runs in every status,
+// Fills a store for the benchmark `reports`: 25 workflows (wf1 to wf25) with runs in every status,
 // 200 queues (q1 to q200, the last 20 empty) with live and archived messages, stopped workers.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Retention: drains while the worker prunes a million old runs beside its work, against the same
-// drains without; and how fast it prunes, beside work and alone.
+// Retention: drains while the worker prunes a million old runs, against drains without pruning; and
+// the rate of pruning, during work and alone.
 #include "retention_bench.h"
 
 #include <array>
@@ -37,7 +37,7 @@ std::int64_t old_left(const pawl::Store& store) {
     return store.count_runs({.workflow = old_workflow}, 1'000'000).success;
 }
 
-// All runs wait already; they have three steps.
+// All runs exist already; they have three steps.
 PrunedRound drain_beside(const WorkflowSite& site, int runs, Pruning pruning) {
     pawl::ConnectOptions options;
     options.log = nullptr;
@@ -60,7 +60,8 @@ PrunedRound drain_beside(const WorkflowSite& site, int runs, Pruning pruning) {
                       .concurrency(512)
                       .share_threads(true)
                       .create(store);
-    // The worker is up, and its pruner in the middle of a pass, before the first run is taken.
+    // The worker has started, and its pruner is in the middle of a pass, before the first run is
+    // claimed.
     const pawl::Queue queue = store.queue(workflow_name);
     queue.pause();
     worker.start();
@@ -68,7 +69,7 @@ PrunedRound drain_beside(const WorkflowSite& site, int runs, Pruning pruning) {
     const auto old_before = old_left(store);
     const auto start = Clock::now();
     queue.resume();
-    if (!all.try_acquire_for(5min)) throw std::runtime_error("the worker does not get done");
+    if (!all.try_acquire_for(5min)) throw std::runtime_error("the worker has not finished in time");
     const double seconds = elapsed_since(start);
     worker.stop(60s);
     const auto pruned = static_cast<double>(old_before - old_left(store));
@@ -94,13 +95,13 @@ void prune_alone(const WorkflowSite& site, const RetentionOptions& options, Repo
 void rounds_on(WorkflowSiteFactory open, const RetentionOptions& options, Report& report) {
     const auto site = open("retention", Place::fresh);
     site->store().create_workflow(old_workflow);
-    site->fill_ended(site->store().workflow(old_workflow).queue.value(), options.old_runs);
+    site->fill_ended(site->store().workflow_info(old_workflow).queue.value(), options.old_runs);
     site->store().set_retention(pawl::RetentionKind::success, old_workflow, {.age = 0ms});
     Pairs drains;
     std::vector<double> rates;
     for (int round = 0; round < options.rounds; ++round) {
         std::array<double, 2> rate{};
-        // Each goes first every second time: what a round leaves behind harms both alike.
+        // The order alternates, so that what a round leaves behind affects both equally.
         for (const int turn : {round % 2, 1 - round % 2}) {
             trigger_runs(*site, options.runs);
             site->tidy();

@@ -1,4 +1,4 @@
-// Stands before libpq's own function of that name, and calls it.
+// Interposes libpq's function of the same name, and calls it.
 #include "round_trips.h"
 
 #include <atomic>

@@ -2,8 +2,8 @@
 
 namespace bench {
 
-// How often pawl's own connections of this process have sent something to a server and waited for
-// the answer: each pipeline of theirs ends with one PQpipelineSync.
+// The number of round trips of pawl's connections in this process: each of their pipelines ends
+// with one PQpipelineSync.
 [[nodiscard]] double round_trips();
 
 }  // namespace bench

@@ -55,7 +55,7 @@ constexpr const char* end_run_sql = R"(
     set remaining_steps = 0, status = 'SUCCESS', output = ?5, updated_at = ?1, completed_at = ?1
     where run_id = ?2)";
 
-// One connection: the two middle tasks of a run always come together, in batches of an even size.
+// One connection: batches have an even size, so they contain both middle tasks of a run.
 class SqliteBareFlows final : public TaskTaker {
 public:
     SqliteBareFlows(const std::string& file, std::int64_t workflow_id) : bare_(file) {
@@ -140,7 +140,7 @@ private:
         bind(statement, 4, diamond_steps.at(static_cast<std::size_t>(index)));
         step(statement, run);
     }
-    // Numbers that a statement does not name are not bound: that is no error here.
+    // Binding a parameter that the statement does not have is not an error here.
     void step(sqlite3_stmt* statement, std::int64_t id, int third = 0) {
         sqlite3_bind_int64(statement, 1, now_);
         sqlite3_bind_int64(statement, 2, id);

@@ -63,8 +63,8 @@ constexpr const char* finish_sql = R"(
     set status = 'SUCCESS', output = ?4, delivery = ?3, updated_at = ?1, completed_at = ?1
     where run_id = ?2)";
 
-// Hears of commits as a file system tells: writes to the -wal file, and then a few more looks,
-// because the file is written before the commit is there to be seen.
+// Waits for commits with inotify on the -wal file, followed by a few more checks, because the file
+// is written before the commit is visible.
 class Ear {
 public:
     explicit Ear(const std::filesystem::path& folder)
@@ -76,7 +76,7 @@ public:
     Ear(const Ear&) = delete;
     Ear& operator=(const Ear&) = delete;
 
-    // True when the file was written; false when the time is over.
+    // True if the file was written, false at the timeout.
     bool wait(microseconds timeout) const {
         pollfd events{events_, POLLIN, 0};
         const timespec time{0, std::chrono::nanoseconds(timeout).count()};
@@ -135,7 +135,7 @@ public:
         take(claim_, count);
         sqlite3_bind_int64(start_, 1, now_us());
         for (const auto& run : taken_) {
-            look_at(input_, run);  // a returning clause would cost a temporary table per row
+            look_at(input_, run);  // a returning clause would need a temporary table per row
             look_at(start_, run);
         }
         bare_.step(commit_);
@@ -163,7 +163,7 @@ public:
 
     void wait(milliseconds timeout) override {
         const auto deadline = steady_clock::now() + timeout;
-        microseconds look_again(100);  // what was heard the last time may become visible only now
+        microseconds look_again(100);  // the last write may become visible only now
         while (steady_clock::now() < deadline) {
             const auto version = integer(data_version_);
             if (std::exchange(version_, version) != version) return;
@@ -183,7 +183,7 @@ private:
         std::int64_t delivery;
     };
 
-    // The first column of the only row; 0 where there is none.
+    // The first column of the only row; 0 if there is no row.
     std::int64_t integer(sqlite3_stmt* statement) const {
         const int code = sqlite3_step(statement);
         bare_.check(code);

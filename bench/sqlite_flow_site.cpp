@@ -71,7 +71,7 @@ public:
         const char* dir = std::getenv("PAWL_BENCH_SQLITE_DIR");
         if (dir == nullptr)
             throw std::runtime_error("PAWL_BENCH_SQLITE_DIR is not set: use ./dev bench");
-        // A folder of its own: a watch on one store's folder hears nothing of another's.
+        // A separate folder, because a watch sees every write in the folder.
         folder_ = std::filesystem::path(dir) / ("flow_" + name);
         file_ = (folder_ / "flows.db").string();
         std::filesystem::remove_all(folder_);

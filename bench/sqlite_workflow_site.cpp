@@ -10,7 +10,7 @@ namespace bench {
 
 namespace {
 
-// The message that comes and goes keeps their numbers from being given again.
+// A temporary message with the highest number prevents the reuse of their numbers.
 constexpr const char* ended_sql = R"(
     begin;
     insert into pawl_runs (run_id, workflow_id, status, priority, created_at, updated_at, started_at,
@@ -28,7 +28,6 @@ constexpr const char* ended_sql = R"(
     commit;
 )";
 
-// A folder of its own: a watch on one store's folder hears nothing of another's.
 constexpr const char* outbox_sql = R"(
     with recursive n (i) as (select 1 union all select i + 1 from n where i < {1})
     insert into pawl_outbox (event_id, type, payload, aggregate, subject, status, visible_at, created_at, published_at)

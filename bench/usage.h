@@ -1,4 +1,4 @@
-// What this process has used of the machine.
+// The resources used by this process.
 #pragma once
 
 #include <sys/resource.h>
@@ -7,7 +7,7 @@ namespace bench {
 
 struct Usage {
     double cpu_seconds = 0;
-    double context_switches = 0;  // voluntary: a thread went to sleep
+    double context_switches = 0;  // voluntary ones
 
     friend Usage operator-(const Usage& a, const Usage& b) {
         return {a.cpu_seconds - b.cpu_seconds, a.context_switches - b.context_switches};

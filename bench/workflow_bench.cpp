@@ -1,5 +1,5 @@
-// Workflows: drains, drains with triggering at the same time, latency, and the resumption of
-// crashed runs; each against a bare program that writes the same rows.
+// Workflows: drains, drains with concurrent triggers, latency, and the resumption of crashed runs,
+// each against a bare program that writes the same rows.
 #include "workflow_bench.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace bench {
 
 namespace {
 
-// What the rounds of one workload gave, with each number of bare connections.
+// The rounds of one workload, with each number of bare connections.
 struct Rounds {
     std::vector<Round> ours;
     std::vector<std::vector<Round>> bare;  // [connections - 1]
@@ -30,7 +30,7 @@ Pairs pairs(const Rounds& rounds, std::size_t connections, auto figure) {
     return result;
 }
 
-// The ceiling is the better number of connections; all are printed.
+// The ceiling is the fastest number of connections; all are printed.
 void add_drain(
     const std::string& workload,
     const WorkflowSite& site,
@@ -115,7 +115,7 @@ void resumes(WorkflowSiteFactory open, const WorkflowOptions& options, Report& r
     ));
 }
 
-// A worker that is measured against one that is not.
+// A worker with metrics against one without.
 void metered_drains(WorkflowSiteFactory open, const WorkflowOptions& options, Report& report) {
     const auto site = open("metrics", Place::fresh);
     const auto drained = [&](Metrics metrics) {

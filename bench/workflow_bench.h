@@ -8,9 +8,9 @@ namespace bench {
 
 struct WorkflowOptions {
     int rounds = 5;
-    int runs = 20'000;         // of the drains; a multiple of 500
+    int runs = 20'000;         // per drain; a multiple of 500
     int resumed_runs = 1'000;  // a multiple of 500
-    int latency_runs = 100;    // in each round
+    int latency_runs = 100;    // per round
     bool postgres = true;
     bool sqlite = true;
     bool drain = true;

@@ -53,7 +53,8 @@ std::vector<double> bare_times(const WorkflowSite& site, int runs) {
         const auto run = bare->trigger(1);
         const auto deadline = Clock::now() + 30s;
         while (!bare->succeeded(run)) {
-            if (Clock::now() > deadline) throw std::runtime_error("the bare worker is silent");
+            if (Clock::now() > deadline)
+                throw std::runtime_error("the bare worker does not answer");
             bare->wait(1s);
         }
     });
@@ -90,7 +91,7 @@ void append(std::vector<double>& all, const std::vector<double>& some) {
 
 }  // namespace
 
-// The one is gone while the other is measured: SQLite's watches hear every write in the folder.
+// Only one site exists at a time: SQLite's watches see every write in the folder.
 void latency(WorkflowSiteFactory open, const WorkflowOptions& options, Report& report) {
     Pairs halves;
     std::vector<double> all_ours;

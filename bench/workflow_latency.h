@@ -1,5 +1,5 @@
-// From the trigger until somebody in another process than the worker sees SUCCESS, on a system that
-// does nothing else.
+// The time from the trigger until a process other than the worker sees SUCCESS, on an otherwise
+// idle system.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ namespace bench {
 
 void latency(WorkflowSiteFactory open, const WorkflowOptions& options, Report& report);
 
-// The other process, started with this word, the backend, the site's name, and pawl or bare.
+// The first argument of the child process, followed by the backend, the site's name, and pawl or
+// bare.
 inline const std::string latency_child_word = "latency-worker";
 [[noreturn]] void latency_child(
     WorkflowSiteFactory open, const std::string& site_name, const std::string& who

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/access.h"
 #include "seam/backend.h"
 
 namespace bench {
@@ -42,7 +43,7 @@ void expect_success(const WorkflowSite& site, int runs) {
     ));
 }
 
-// What the worker's function leaves behind.
+// The results of the worker's function.
 struct Handled {
     explicit Handled(int runs) : left(runs) {}
 
@@ -50,10 +51,11 @@ struct Handled {
         if (left.fetch_sub(1) == 1) all.release();
     }
     void wait_for_all() {
-        if (!all.try_acquire_for(2min)) throw std::runtime_error("the worker does not get done");
+        if (!all.try_acquire_for(2min))
+            throw std::runtime_error("the worker has not finished in time");
     }
 
-    std::array<std::atomic<int>, step_names.size()> executions{};  // of the steps' bodies
+    std::array<std::atomic<int>, step_names.size()> executions{};  // per step
     std::atomic<int> left;
     std::binary_semaphore all{0};
 };
@@ -82,7 +84,7 @@ pawl::Worker make_worker(
         .create(site.store());
 }
 
-// Threads that share the batches; the first error of one of them comes out here.
+// Threads that share the batches. Rethrows the first error of a thread.
 void share_batches(int batches, int threads, const std::function<void(int thread)>& one_batch) {
     std::atomic<int> next = 0;
     std::vector<std::future<void>> all;
@@ -94,8 +96,8 @@ void share_batches(int batches, int threads, const std::function<void(int thread
     for (auto& one : all) one.get();
 }
 
-// Two connections that claim at the same moment may get less than a batch: then they ask again.
-// What is not there at all ends in an error.
+// Two connections that claim at the same time may get less than a batch; then they claim again.
+// Throws if the runs do not exist.
 void take_batch(const std::function<int(int wanted)>& take) {
     int missing = batch;
     for (int tries = 0; missing > 0; ++tries) {
@@ -122,7 +124,7 @@ void trigger_runs(const WorkflowSite& site, int runs) {
     const std::vector<pawl::NewRun> some(
         batch, pawl::NewRun{workflow_name, pawl::Json(std::string(small_json)), {}}
     );
-    for (int done = 0; done < runs; done += batch) pawl::execute_many(some, site.store());
+    for (int done = 0; done < runs; done += batch) site.store().trigger(some);
 }
 
 Round drain(
@@ -161,9 +163,9 @@ Round bare_drain(const WorkflowSite& site, int runs, int connections, Triggering
 
 void make_crashed_runs(const WorkflowSite& site, int runs) {
     trigger_runs(site, runs);
-    auto& backend = *site.store().backend();
+    auto& backend = *pawl::detail::Access::backend(site.store());
     pawl::seam::ClaimRequest request;
-    request.queues = {site.store().workflow(workflow_name).queue};
+    request.queues = {site.store().workflow_info(workflow_name).queue};
     request.max_messages = batch;
     request.work = pawl::seam::Work::runs;
     const auto commit = [&](const std::vector<pawl::seam::Write>& writes) {

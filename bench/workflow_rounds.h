@@ -1,4 +1,4 @@
-// One round of a workflow benchmark each: by pawl, and by a bare program.
+// Single rounds of the workflow benchmarks: with pawl, and with a bare program.
 #pragma once
 
 #include "usage.h"
@@ -15,11 +15,11 @@ struct Round {
     Usage used = {};  // by this process
 };
 
-// Makes the runs, in batches.
+// Creates the runs, in batches.
 void trigger_runs(const WorkflowSite& site, int runs);
 
-// From the start of a worker until all runs are SUCCESS in the store. They have three steps. Throws
-// where that is not what the store holds in the end.
+// Measures from the start of a worker until all runs are SUCCESS in the store. They have three
+// steps. Throws if the store does not contain the expected runs at the end.
 [[nodiscard]] Round drain(
     const WorkflowSite& site,
     int runs,
@@ -31,9 +31,9 @@ void trigger_runs(const WorkflowSite& site, int runs);
     const WorkflowSite& site, int runs, int connections, Triggering triggering
 );
 
-// As a kill in the third step leaves them: claimed, two steps recorded, the lease ended.
+// The state after a crash in the third step: claimed, two steps recorded, the lease expired.
 void make_crashed_runs(const WorkflowSite& site, int runs);
-// Until they are SUCCESS. Throws where a recorded step was executed again.
+// Executes them until they are SUCCESS. Throws if a recorded step was executed again.
 [[nodiscard]] Round resume(const WorkflowSite& site, int runs);
 [[nodiscard]] Round bare_resume(const WorkflowSite& site, int runs);
 

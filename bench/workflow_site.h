@@ -1,4 +1,5 @@
-// Where a workflow benchmark runs: one backend, a store with one workflow, bare connections to it.
+// The environment of a workflow benchmark: one backend, a store with one workflow, bare connections
+// to it.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace bench {
 
-// An existing one is another process's: it is left as it is.
+// An existing place belongs to another process and is not changed.
 enum class Place { fresh, existing };
 
 class WorkflowSite {
@@ -19,22 +20,23 @@ public:
     [[nodiscard]] const pawl::Store& store() const { return *store_; }
 
     virtual void clear() = 0;  // no runs, and tables as small as new ones
-    virtual void tidy() = 0;   // as a running system has them: vacuumed, analysed, checkpointed
-    // Successes of three steps that ended long ago; set-based, so that a million take seconds.
+    virtual void tidy() = 0;   // vacuumed, analysed and checkpointed, like a running system
+    // Inserts successful runs with three steps that ended long ago; set-based, so that a million
+    // take seconds.
     virtual void fill_ended(std::int64_t workflow, int runs) = 0;
-    // Events in the outbox with this status, of that many aggregates by turns; then tidies the
-    // outbox.
+    // Inserts events with this status into the outbox, alternating over the aggregates, and tidies
+    // the outbox.
     virtual void fill_outbox(const std::string& status, int events, int aggregates) = 0;
     virtual void clear_outbox() = 0;
     [[nodiscard]] virtual std::string url() const = 0;
     [[nodiscard]] virtual std::unique_ptr<BareRuns> bare() const = 0;
-    // How many bare connections may be worth having.
+    // The largest number of bare connections to measure.
     [[nodiscard]] virtual int bare_connections() const = 0;
 
 protected:
     void open_store(const std::string& url, Place place) {
         pawl::ConnectOptions options;
-        // That no worker is there yet is meant so.
+        // Suppresses the warning that no worker is running yet.
         options.log = [](pawl::LogLevel level, std::string_view message) {
             if (level == pawl::LogLevel::error) pawl::log_to_stderr(level, message);
         };
@@ -44,13 +46,13 @@ protected:
         store_->create_workflow(workflow_name);
     }
     [[nodiscard]] std::int64_t workflow_id() const {
-        return store_->workflow(workflow_name).queue.value();
+        return store_->workflow_info(workflow_name).queue.value();
     }
 
     std::unique_ptr<pawl::Store> store_;
 };
 
-// `name` tells stores of one run apart. Throws where the environment names no place.
+// `name` distinguishes the stores of one process. Throws if the environment variable is not set.
 std::unique_ptr<WorkflowSite> postgres_workflow_site(const std::string& name, Place place);
 std::unique_ptr<WorkflowSite> sqlite_workflow_site(const std::string& name, Place place);
 

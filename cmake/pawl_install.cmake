@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(pawl_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
 install(DIRECTORY include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# An export of its own for each part: a program that uses the core alone needs none of their dependencies.
+# One export per part, so that a program that uses only the core needs none of their dependencies.
 foreach(target pawl pawl_http pawl_metrics)
   install(TARGETS ${target} EXPORT ${target}_targets)
   install(EXPORT ${target}_targets NAMESPACE pawl:: FILE ${target}_targets.cmake DESTINATION ${pawl_cmake_dir})
@@ -18,7 +18,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pawl-config.cmake
         DESTINATION ${pawl_cmake_dir})
 
 file(RELATIVE_PATH pawl_pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # relocatable, multiarch or not
-# pawl_pkg_config(NAME LIBRARY REQUIRES LIBS): a static library's users link what it needs, a shared one's do not.
+# pawl_pkg_config(NAME LIBRARY REQUIRES LIBS): users of a static library link its dependencies, users of a shared one
+# do not.
 function(pawl_pkg_config name library requires libs)
   set(pawl_pc_name ${name})
   set(pawl_pc_library ${library})

@@ -1,4 +1,5 @@
-// Without a worker: take messages, extend, settle. Every outcome is a value, not an exception.
+// Without a worker: dequeue messages, extend their leases, settle them. Every outcome is a value,
+// not an exception.
 #include <cstdio>
 #include <pawl/pawl.h>
 

@@ -1,5 +1,5 @@
 // A workflow: a plain function whose finished steps never run again. Here its last step fails at
-// first; the function is called anew, and the steps before give their recorded results.
+// first; the function is called again, and the earlier steps return their recorded results.
 #include <cstdio>
 #include <pawl/json.h>
 #include <pawl/pawl.h>
@@ -24,7 +24,7 @@ Receipt handle_order(pawl::Context& ctx, const Order& order) {
     });
     const auto payment = ctx.step("charge", [&] {
         std::printf("charge: %d\n", total);
-        return std::string("payment-1");
+        return "payment-1";
     });
     ctx.step("ship", [&] {
         std::printf("ship: %s, attempt %d\n", order.item.c_str(), ctx.attempt());

@@ -1,5 +1,5 @@
-// Errors in steps: a transient one is tried again after a backoff, a permanent one fails the step,
-// and the function may catch that and do something else.
+// Errors in steps: a transient error is retried after a backoff, a permanent one fails the step,
+// and the function may catch it and continue differently.
 #include <cstdio>
 #include <pawl/json.h>
 #include <pawl/pawl.h>
@@ -8,7 +8,7 @@ std::string buy_ticket(pawl::Context& ctx, const std::string& card) {
     const auto seat = ctx.step("reserve", [&] {
         std::printf("reserve, attempt %d\n", ctx.attempt());
         if (ctx.attempt() < 3) throw pawl::TransientError("the booking service is busy");
-        return std::string("12A");
+        return "12A";
     });
     try {
         ctx.step("charge", [&] {
@@ -18,7 +18,7 @@ std::string buy_ticket(pawl::Context& ctx, const std::string& card) {
         ctx.step("release_seat", [&] {
             std::printf("seat %s is free again: %s\n", seat.c_str(), error.what());
         });
-        throw;  // the run has failed, too
+        throw;  // the run fails too
     }
     return "seat " + seat;
 }
@@ -28,8 +28,8 @@ int main() {
     store.install();
     store.create_workflow(
         "buy_ticket",
-        {.max_attempts = 3,  // executions of a step, the first included; this is the default
-         .backoff_base = pawl::Duration(10)}  // 10 ms, 20 ms, ... and up to half of it on top
+        {.max_attempts = 3,  // executions of a step, including the first; this is the default
+         .backoff_base = pawl::Duration(10)}  // 10 ms, 20 ms, ... plus up to half of it
     );
     pawl::Worker worker = pawl::worker("worker-1").handle("buy_ticket", buy_ticket).create(store);
     worker.start();

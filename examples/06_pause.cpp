@@ -1,5 +1,5 @@
-// Waiting for a person: the run pauses, holds no thread, survives restarts, and goes on when
-// somebody resumes it.
+// Waiting for a person: the run pauses, holds no thread, survives restarts, and continues when it
+// is resumed.
 #include <cstdio>
 #include <pawl/json.h>
 #include <pawl/pawl.h>
@@ -25,13 +25,13 @@ int main() {
     pawl::Worker worker = pawl::worker("worker-1").handle("expense", expense).create(store);
 
     const pawl::Run run = pawl::workflow("expense").trigger(120).execute(store);
-    worker.poll_once();  // claims what is there, runs it, returns when its report is committed
+    worker.poll_once();  // claims and executes ready runs, returns after the commit
     std::printf("the run is %s\n", std::string(to_string(run.status())).c_str());
-    std::printf("approval: %s\n", store.step(run.id(), "approval").pause_message.c_str());
+    std::printf("approval: %s\n", store.run(run.id()).step("approval").pause_message.c_str());
 
     store.resume(run.id(), "approval", Decision{true, "Grace"});
     try {
-        store.resume(run.id(), "approval", Decision{false, "Charles"});  // the first one wins
+        store.resume(run.id(), "approval", Decision{false, "Charles"});  // the first resume wins
     } catch (const pawl::Error& error) {
         std::printf("%s\n", std::string(to_string(error.code())).c_str());
     }

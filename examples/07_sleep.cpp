@@ -1,5 +1,5 @@
-// A durable timer: while the run sleeps it holds no thread, and no restart makes it forget. A day
-// works like the fifth of a second here; so does ctx.sleep_until() with a time.
+// A durable timer: a sleeping run holds no thread and survives restarts. A day works like the fifth
+// of a second here; ctx.sleep_until() takes a time instead.
 #include <cstdio>
 #include <pawl/json.h>
 #include <pawl/pawl.h>
@@ -24,8 +24,8 @@ int main() {
 
     worker.start();
     run.wait(30s);
-    const pawl::StepInfo before = store.step(run.id(), "first_mail");
-    const pawl::StepInfo after = store.step(run.id(), "second_mail");
+    const pawl::StepInfo before = store.run(run.id()).step("first_mail");
+    const pawl::StepInfo after = store.run(run.id()).step("second_mail");
     const bool early = *after.started_at - *before.completed_at < 200ms;
     std::printf("the second mail came %s\n", early ? "too early" : "in its time");
     worker.stop();

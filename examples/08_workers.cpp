@@ -1,6 +1,6 @@
-// Several workers with different roles. PAWL_WORKFLOW makes functions known to discover(), a prefix
-// says which of them a worker takes; PAWL_WORKER_PREFIXES=billing. in the environment does the
-// same.
+// Several workers with different roles. PAWL_WORKFLOW registers functions for discover(), and a
+// prefix selects the ones that a worker handles; PAWL_WORKER_PREFIXES=billing. in the environment
+// does the same.
 #include <cstdio>
 #include <pawl/json.h>
 #include <pawl/pawl.h>
@@ -23,7 +23,7 @@ void show(const pawl::Run& run, const pawl::Store& store) {
         "%s -> %s, by %s\n",
         info.workflow.c_str(),
         info.output.value_or(pawl::Json{}).text.c_str(),
-        info.worker ? store.worker(info.worker).name.c_str() : "nobody"
+        info.worker ? store.worker_info(info.worker).name.c_str() : "no worker"
     );
 }
 
@@ -35,7 +35,7 @@ int main() {
     for (const pawl::DiscoveredWorkflow& found : pawl::discover_workflows())
         std::printf("discovered %s\n", found.name.c_str());
 
-    // discover() creates the workflows, too; subscribe() leaves only those below the prefix.
+    // discover() also creates the workflows; subscribe() keeps only those below the prefix.
     pawl::Worker billing = pawl::worker("B").discover().subscribe("billing.").create(store);
     pawl::Worker media = pawl::worker("M").discover().subscribe("media.").create(store);
     billing.start();

@@ -1,5 +1,5 @@
-// A flow: the steps and what they depend on are declared, and each one runs when all that is done.
-// `resize` is a map: one task per element of the array that `list` gives.
+// A flow: steps and their dependencies are declared, and each step runs when its dependencies are
+// done. `resize` is a map: one task per element of the array that `list` returns.
 #include <cstdio>
 #include <pawl/json.h>
 #include <pawl/pawl.h>
@@ -10,7 +10,7 @@ struct Album {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Album, name, pictures)
 
-// A step gets the run's input as `run`, and the output of each step it depends on.
+// A step gets the run's input as `run`, and the output of each step on which it depends.
 struct AlbumInput {
     Album run;
 };
@@ -22,7 +22,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AlbumInput, run)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReportInput, resize, title)
 
 struct Result {
-    std::string report;  // what the last step gave: nothing depends on it
+    std::string report;  // output of the last step, on which no other step depends
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Result, report)
 
@@ -54,7 +54,7 @@ int main() {
 
     for (const pawl::StepInfo& step : run.steps())
         std::printf("%s: %s\n", step.id.c_str(), step.output->text.c_str());
-    for (const pawl::TaskInfo& task : store.tasks(run.id()))
+    for (const pawl::TaskInfo& task : store.run(run.id()).tasks())
         std::printf(
             "%s %d, attempt %d\n", task.task.step.c_str(), task.task.task_index, task.attempts
         );

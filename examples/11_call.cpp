@@ -1,5 +1,5 @@
-// Code and flows together: a workflow calls a flow and waits for its result without a thread, and
-// a step of that flow is a workflow of its own.
+// Code and flows together: a workflow calls a flow and waits for its result without a thread, and a
+// step of that flow is executed as a run of another workflow.
 #include <cstdio>
 #include <pawl/json.h>
 #include <pawl/pawl.h>
@@ -11,7 +11,7 @@ struct Squares {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Squares, square)
 
-// Works one element of the map: a run of its own, with steps, retries, pauses.
+// Processes one element of the map: a separate run with steps, retries and pauses.
 int square(pawl::Context& ctx, int number) {
     return ctx.step("multiply", [&] { return number * number; });
 }

@@ -1,5 +1,5 @@
-// A schedule makes runs by itself. Any worker may fire it, and a fire time makes one run. Here the
-// clock is set by hand (the test kit), so that a night is over at once.
+// A schedule creates runs by itself. Any worker may fire it, and each fire time creates one run.
+// Here the test kit sets the clock, so that a night passes immediately.
 #include <cstdio>
 #include <pawl/json.h>
 #include <pawl/pawl.h>
@@ -34,15 +34,15 @@ int main() {
     const auto evening = std::chrono::sys_days(std::chrono::year(2026) / 3 / 7) + 20h;
     pawl::testing::set_clock(store, evening);
 
-    // Half past two, where the clock is put forward from two to three in that night.
-    store.schedule(
+    // Half past two, in a night in which the clock is set forward from two to three.
+    store.create_schedule(
         "nightly",
         "report",
         "30 2 * * *",
         std::string("sales"),
         {.time_zone = "America/New_York", .overlap = pawl::Overlap::skip}
     );
-    for (const pawl::Timestamp at : next_fire_times(store.get_schedule("nightly"), evening, 3))
+    for (const pawl::Timestamp at : next_fire_times(store.schedule_info("nightly"), evening, 3))
         std::printf("fires at %s\n", text(at).c_str());
 
     pawl::Worker worker = pawl::worker("worker-1")
@@ -54,17 +54,17 @@ int main() {
                               )
                               .create(store);
     worker.start();
-    pawl::testing::set_clock(store, *store.get_schedule("nightly").next_fire_at);
+    pawl::testing::set_clock(store, *store.schedule_info("nightly").next_fire_at);
 
     pawl::RunId run;
-    while (!(run = store.get_schedule("nightly").last_run)) std::this_thread::sleep_for(1ms);
+    while (!(run = store.schedule_info("nightly").last_run)) std::this_thread::sleep_for(1ms);
     store.run(run).wait(30s);
-    std::printf("%s\n", store.get_run(run).idempotency_key->c_str());
-    std::printf("then at %s\n", text(*store.get_schedule("nightly").next_fire_at).c_str());
+    std::printf("%s\n", store.run(run).info().idempotency_key->c_str());
+    std::printf("then at %s\n", text(*store.schedule_info("nightly").next_fire_at).c_str());
     worker.stop();
 
     try {
-        store.schedule("hasty", "report", "0 25 * * *");
+        store.create_schedule("hasty", "report", "0 25 * * *");
     } catch (const pawl::Error& error) {
         std::printf("%s\n", error.what());
     }

@@ -1,5 +1,5 @@
-// The outbox: events that exist exactly when what they tell of does, delivered in order per
-// aggregate, again and again until the receiver has them. Here the receiver is a function; see
+// The outbox: events that commit together with the changes they describe, delivered in order per
+// aggregate and retried until the receiver accepts them. Here the receiver is a function; see
 // pawl::http_sink and pawl::file_sink for others.
 #include <cstdio>
 #include <pawl/json.h>
@@ -27,12 +27,12 @@ int main() {
     std::printf("the run's function was called twice, its events are there once:\n");
     for (const pawl::OutboxEvent& event : store.outbox()) std::printf("  %s\n", event.type.c_str());
 
-    // The receiver is away when the first event of the invoice comes: the second one waits for it,
-    // the run's own event does not.
-    bool away = true;
+    // The receiver is unavailable when the first event of the invoice arrives: the second one waits
+    // for it, the event of the run does not.
+    bool unavailable = true;
     const auto receive = [&](const pawl::OutboxEvent& event) -> pawl::SinkResult {
-        if (away && event.aggregate == "invoice-42")
-            return {pawl::SinkResult::Kind::retry, "nobody there", pawl::Duration(0)};
+        if (unavailable && event.aggregate == "invoice-42")
+            return {pawl::SinkResult::Kind::retry, "receiver unavailable", pawl::Duration(0)};
         std::printf("received: %s\n", event.type.c_str());
         return {};
     };
@@ -43,7 +43,7 @@ int main() {
     for (const pawl::OutboxEvent& event : store.outbox({.status = pawl::OutboxStatus::parked}))
         std::printf("parked: %s, %s\n", event.type.c_str(), event.last_error.c_str());
 
-    away = false;
+    unavailable = false;
     std::printf("tried again: %d\n", static_cast<int>(store.retry_parked()));
     std::printf("delivered: %d\n", dispatcher.dispatch_once());
 }

@@ -1,6 +1,8 @@
 // The composition root: the only file that knows every backend.
 #include <fmt/format.h>
+#include <pawl/install_script.h>
 
+#include "engine/access.h"
 #include "model/check.h"
 #include "seam/backend.h"
 #include "store/url.h"
@@ -12,14 +14,14 @@
 #include "sqlite/open_sqlite.h"
 #endif
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 namespace {
 
 [[noreturn]] [[maybe_unused]] void refuse_missing(std::string_view what, std::string_view option) {
     throw Error(
         ErrorCode::backend_missing,
-        fmt::format("this build has no {} store: build pawl with -D{}=ON", what, option)
+        fmt::format("this build does not support {}; build pawl with -D{}=ON", what, option)
     );
 }
 
@@ -28,8 +30,15 @@ namespace {
 ) {
     throw Error(
         ErrorCode::invalid_url,
-        fmt::format("parameter {}={} is unknown: use {}", parameter, value, known)
+        fmt::format(
+            "unknown value in parameter '{}={}' of the URL; use {}", parameter, value, known
+        )
     );
+}
+
+bool is_postgres(const store::Url& url) {
+    return (url.scheme() == "postgresql" || url.scheme() == "postgres") &&
+           url.rest().starts_with("//");
 }
 
 std::shared_ptr<seam::Backend> open_postgres_url(store::Url& url, ConnectOptions options) {
@@ -49,6 +58,7 @@ std::shared_ptr<seam::Backend> open_postgres_url(store::Url& url, ConnectOptions
         }
     }
     target.url = url.remaining();
+    target.own_parameters = url.known();
     return postgres::open_postgres(std::move(target), std::move(options));
 #else
     (void)url, (void)options;
@@ -56,13 +66,14 @@ std::shared_ptr<seam::Backend> open_postgres_url(store::Url& url, ConnectOptions
 #endif
 }
 
-std::shared_ptr<seam::Backend> open_sqlite_url(store::Url& url, ConnectOptions options) {
+std::shared_ptr<seam::Backend> open_sqlite_url(store::Url& url, const ConnectOptions& options) {
 #ifdef PAWL_WITH_SQLITE
     sqlite::SqliteTarget target;
     target.path = url.rest().starts_with("//") ? url.rest().substr(2) : url.rest();
     if (target.path.empty())
         throw Error(
-            ErrorCode::invalid_url, "the URL names no file: use sqlite:file.db or sqlite::memory:"
+            ErrorCode::invalid_url,
+            "the URL has no file name; use sqlite:file.db or sqlite::memory:"
         );
     if (const auto synchronous = url.take("synchronous")) {
         if (*synchronous == "normal") {
@@ -80,7 +91,7 @@ std::shared_ptr<seam::Backend> open_sqlite_url(store::Url& url, ConnectOptions o
         target = sqlite::tenant_target(target, *schema);
     }
     url.refuse_unknown();
-    return sqlite::open_sqlite(target, std::move(options));
+    return sqlite::open_sqlite(target, options);
 #else
     (void)url, (void)options;
     refuse_missing("SQLite", "PAWL_SQLITE");
@@ -89,7 +100,8 @@ std::shared_ptr<seam::Backend> open_sqlite_url(store::Url& url, ConnectOptions o
 
 }  // namespace
 
-Store connect(const std::string& text, ConnectOptions options) {
+Store connect(std::string_view given, ConnectOptions options) {
+    const std::string text(given);
     if (options.lease <= Duration::zero() || options.heartbeat <= Duration::zero())
         throw Error(
             ErrorCode::invalid_argument, "ConnectOptions: lease and heartbeat must be above 0"
@@ -110,18 +122,29 @@ Store connect(const std::string& text, ConnectOptions options) {
             ErrorCode::invalid_argument, "ConnectOptions: poll_interval must be at least 10 ms"
         );
     store::Url url(text);
-    if (url.scheme() == "sqlite") return Store(open_sqlite_url(url, std::move(options)));
-    if ((url.scheme() == "postgresql" || url.scheme() == "postgres") &&
-        url.rest().starts_with("//"))
-        return Store(open_postgres_url(url, std::move(options)));
-    throw Error(
-        ErrorCode::invalid_url,
-        fmt::format(
-            "'{}' is not a store's URL: use sqlite:file.db, sqlite::memory: or "
-            "postgresql://host/db",
-            store::redacted(text)
-        )
-    );
+    if (url.scheme() == "sqlite") return detail::Access::store(open_sqlite_url(url, options));
+    if (is_postgres(url)) return detail::Access::store(open_postgres_url(url, std::move(options)));
+    store::refuse_url(text);
 }
 
-}  // namespace pawl
+InstallScript install_script(std::string_view given, int from_version) {
+    store::Url url{std::string(given)};
+    if (url.scheme() == "sqlite") {
+#ifdef PAWL_WITH_SQLITE
+        return sqlite::install_script(from_version);
+#else
+        refuse_missing("SQLite", "PAWL_SQLITE");
+#endif
+    }
+    if (!is_postgres(url)) store::refuse_url(given);
+#ifdef PAWL_WITH_POSTGRES
+    const auto schema = url.take("schema").value_or(postgres::PostgresTarget{}.schema);
+    model::check_schema_name(schema);
+    return postgres::install_script(schema, from_version);
+#else
+    (void)from_version;
+    refuse_missing("PostgreSQL", "PAWL_POSTGRES");
+#endif
+}
+
+}  // namespace pawl::inline v0

@@ -1,33 +1,39 @@
 #!/usr/bin/env python3
-"""Fails when a file includes what its layer may not know. Usage: check_layers.py [REPOSITORY]"""
+"""Fails when a file includes what its layer may not know, or when tests/store knows a store.
+
+Usage: check_layers.py [REPOSITORY]"""
 
 import pathlib
 import re
 import sys
 
-# Folder of src: the folders it may include besides itself and the public headers.
+# Folders of src: the folders that each may include in addition to itself and the public headers.
 LAYERS = {
     "base": set(),
     "model": {"base"},
     "seam": {"base", "model"},
-    "store": {"base", "model", "seam"},  # what stores share
+    "store": {"base", "model", "seam"},  # shared by stores
     "postgres": {"base", "model", "seam", "store"},
     "rowstore": {"base", "model", "seam", "store"},  # a store over statements in SQLite's dialect
     "sqlite": {"base", "model", "seam", "store", "rowstore"},
-    "engine": {"base", "model", "seam"},  # what drives a store, for the runtime and the API
+    "engine": {"base", "model", "seam"},  # code that drives a store
     "runtime": {"base", "model", "seam", "engine"},
     "api": {"base", "model", "seam", "engine", "runtime"},
     "http": {"base"},
     "sinks": {"base", "model", "http"},
     "metrics": {"base", "model", "seam", "runtime"},
-    "cli": set(),  # a user of the library like any other
+    "cli": set(),  # uses only the public headers
 }
-# A file directly in src is the composition root: it knows every layer.
-# The native headers (a file, or a folder of them) stay inside their folder.
+# A file directly in src is the composition root and may include every layer. Native headers (a file, or a folder of
+# them) may be included only by their folder.
 NATIVE = {"libpq-fe.h": "postgres", "sqlite3.h": "sqlite", "curl": "http", "prometheus": "metrics"}
-# Who includes a public header must not need these; nlohmann is the opt-in of json.h.
+# Public headers must not include these; nlohmann is allowed in the opt-in header json.h.
 NOT_PUBLIC = re.compile(r"(libpq-fe\.h|sqlite3\.h|curl/.*|httplib\.h|prometheus/.*|fmt/.*|nlohmann/.*)$")
-JSON_ADAPTER = pathlib.PurePath("include/pawl/json.h")
+# Opt-in headers, and the library that each adapts.
+ADAPTERS = {
+    pathlib.PurePath("include/pawl/json.h"): "nlohmann",
+    pathlib.PurePath("include/pawl/format.h"): "fmt",
+}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]')
 
@@ -53,7 +59,7 @@ def complaint_in_src(path, target):
 def complaint_in_public(path, target):
     if src_folder(target):
         return "a public header may not include src"
-    if NOT_PUBLIC.match(target) and not (target.startswith("nlohmann/") and path == JSON_ADAPTER):
+    if NOT_PUBLIC.match(target) and ADAPTERS.get(path) != target.partition("/")[0]:
         return "it does not belong in a public header"
     return None
 
@@ -74,11 +80,46 @@ def check_file(root, path, rule):
         if not found:
             continue
         target = found[1]
-        # With ".." a layer could be reached without its name at the front.
+        # With ".." a path could reach a layer without naming it first.
         complaint = "write it from the include root" if ".." in target.split("/") else rule(path, target)
         if complaint:
             print(f"{path}:{number}: {target}: {complaint}", file=sys.stderr)
             bad += 1
+    return bad
+
+
+# tests/store is the contract of every store: access below the API is in tests/support/store_kit.h.
+LITERAL = re.compile(r'R"\((.*?)\)"|"((?:[^"\\]|\\.)*)"')
+STORE_ACCESS = re.compile(
+    r"\bdatabase\(\)|\bon_postgres\b|\bDatabase\b|\bBackendKind::|\bPAWL_WITH_|\.(?:table|schema)\("
+    r"|(?i:postgres|sqlite|pawl_(?!for_each|test_))"
+)
+# Also parts of composed statements.
+SQL = re.compile(
+    r"^\s*(?:select\s|insert into\b|update(?:\s*$|\s.*\sset\s)|delete from\b|set \w+ = |where \w+ |pragma\s"
+    r"|(?:create|drop|alter) (?:or|unique|table|index|view|function|trigger|schema|role)\b"
+    r"|(?:begin|commit|rollback)\s*;?\s*$)"
+)
+
+
+def complaint_in_contract(line):
+    found = STORE_ACCESS.search(line)
+    if found:
+        return f"{found[0]}: tests/store must not depend on a store; use the kit or its traits"
+    for raw, plain in LITERAL.findall(line):
+        if SQL.match(raw or plain):
+            return f'"{raw or plain}": SQL belongs in a kit (tests/support)'
+    return None
+
+
+def check_contract(root):
+    bad = 0
+    for path in sorted((root / "tests/store").rglob("*.[ch]*")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            complaint = complaint_in_contract(line)
+            if complaint:
+                print(f"{path.relative_to(root)}:{number}: {complaint}", file=sys.stderr)
+                bad += 1
     return bad
 
 
@@ -91,7 +132,7 @@ def main():
         for path in sorted((root / folder).rglob("*.[ch]*"))
         if path.is_file()
     )
-    return bad > 0
+    return bad + check_contract(root) > 0
 
 
 if __name__ == "__main__":

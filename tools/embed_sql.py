@@ -3,17 +3,18 @@
 
   rows.txt          columns of rows: 'step: step_id, status', read in C++ as store::row::Step::status
   *.sql             named statements: '-- name: claim(queue_ids, qty)', parameters written @queue_ids; '-> step' behind
-                    it names the row that it returns; '-- shared:' instead of '-- name:' declares that the other
+                    it names the row of rows.txt that it returns, '-> (step_id, status)' a row that only it returns,
+                    read in C++ as sql::row::Claim::status; '-- shared:' instead of '-- name:' declares that the other
                     dialect has it too, with the same parameters and row. Calls of functions are generated from their
-                    signatures: '-- call: claim', '-- call: remove = delete', or with parameters in another order:
-                    '-- call: fail(message_ids, deliveries, repeated, ...)'; '-- shared call:'; inside of a
-                    statement {call:claim}
+                    signatures, also their rows: '-- call: claim', '-- call: remove = delete', or with parameters in
+                    another order: '-- call: fail(message_ids, deliveries, repeated, ...)'; '-- shared call:'; inside
+                    of a statement {call:claim}
   migrations/*.sql  NNNN_name.sql, applied once, in order; the same numbers and names in both dialects
   functions/**.sql  applied by every install(), in the order of functions/install_order.txt, with the settings of
                     functions/planner_settings.txt
-  compat/*.sql      optional: names of other products over the functions
+  compat/*.sql      optional: functions with the names of other products
 
-In all of them but migrations {rule:name} is a number of SRC_DIR/model/rules.h, {event:name} a kind of
+In all of them except migrations {rule:name} is a number of SRC_DIR/model/rules.h, {event:name} a kind of
 SRC_DIR/model/event_kinds.h and {text:name} a message of SRC_DIR/model/texts.h.
 """
 import pathlib
@@ -34,7 +35,11 @@ STATEMENT_INCLUDES = ['#include "generated/sql_rows.h"', '#include "store/statem
 def raw(text):
     if ')sql"' in text:
         fail("embed_sql", "a statement contains the raw string's end")
-    return f'R"sql({text})sql"'
+    return f'R"sql({text})sql"sv'  # sv: counting the characters at compile time is slow
+
+
+def opening(dialect):
+    return [f"namespace pawl::{dialect}::sql {{", "", "using namespace std::string_view_literals;", ""]
 
 
 def migrations(folder):
@@ -49,7 +54,7 @@ def migrations(folder):
 
 def schema_lines(dialect, folder, source, steps):
     """Migrations, functions and compatibility names as constants."""
-    yield from ['#include "store/statement.h"', "", "#include <array>", "", f"namespace pawl::{dialect}::sql {{", ""]
+    yield from ['#include "store/statement.h"', "", "#include <array>", "", *opening(dialect)]
     yield "inline constexpr std::array migrations{"
     yield from (f'store::Migration{{{number}, "{name}", {raw(text)}}},' for number, name, text in steps)
     yield "};"
@@ -81,7 +86,7 @@ def main(sql_dir, src_dir, out_dir):
     for dialect, style in PLACEHOLDER.items():
         lines = statement_lines(dialects[dialect], style, raw)
         write(out_dir / f"{dialect}_sql.h",
-              [*STATEMENT_INCLUDES, f"namespace pawl::{dialect}::sql {{", "", *lines, "", "}"])
+              [*STATEMENT_INCLUDES, *opening(dialect), *lines, "", "}"])
         steps = migrations(sql_dir / dialect)
         labels[dialect] = [(number, name) for number, name, _ in steps]
         write(out_dir / f"{dialect}_migrations.h", schema_lines(dialect, sql_dir / dialect, source, steps))

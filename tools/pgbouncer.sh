@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A private PgBouncer before a PostgreSQL server, for tests.
+# A private PgBouncer in front of a PostgreSQL server, for tests.
 set -euo pipefail
 
 usage() {
     cat >&2 <<'TEXT'
-usage: pgbouncer.sh start DIR POSTGRES_URL [transaction|session]   (re)start it before that server, print its url
-       pgbouncer.sh stop DIR                 fine when it is not running
+usage: pgbouncer.sh start DIR POSTGRES_URL [transaction|session]   (re)start it in front of that server, print its URL
+       pgbouncer.sh stop DIR                 a no-op if it is not running
        pgbouncer.sh remove DIR               stop it and delete its files
 TEXT
     exit 2
@@ -17,7 +17,7 @@ port() { sed -n 's/^listen_port = //p' "$work/pgbouncer.ini" 2>/dev/null || true
 accepts_connections() { (: <>"/dev/tcp/127.0.0.1/$(port)") 2>/dev/null; }
 has_no_process() { [[ -z $(processes_in "$work") ]]; }
 
-# PgBouncer takes no url; it wants the parts, quoted for its ini file.
+# PgBouncer does not accept a URL; its ini file has the parts, quoted.
 connection_string() {
     python3 - "$1" <<'PYTHON'
 import sys
@@ -45,7 +45,7 @@ pawl = $(connection_string "$1")
 listen_addr = 127.0.0.1
 listen_port = $(free_port "$(port)")
 unix_socket_dir =
-; "any" lets every client in as the user that [databases] names, so no list of users is needed.
+; "any" accepts every client as the user in [databases], so no list of users is needed.
 auth_type = any
 pool_mode = $2
 max_client_conn = 100
@@ -59,7 +59,7 @@ TEXT
 start() { # POSTGRES_URL MODE
     stop
     write_ini "$1" "$2"
-    # Its working directory is what stop() finds it by.
+    # stop() finds it by its working directory.
     if ! (cd "$work" && as_server_user "$binary" --daemon --quiet pgbouncer.ini >&2) ||
         ! wait_until 5 accepts_connections; then
         tail -n 20 "$work/pgbouncer.log" >&2 || true
@@ -79,9 +79,9 @@ stop() {
 (($# >= 2)) || usage
 command=$1 dir=$(realpath -m -- "$2")
 shift 2
-cd / # the server's user may not be allowed to enter the caller's directory
+cd / # the server's user may lack access to the caller's directory
 
-# sbin is not on every user's PATH.
+# sbin is not in every user's PATH.
 binary=$(PATH=$PATH:/usr/sbin command -v pgbouncer) || fail "pgbouncer not found; install pgbouncer"
 
 work=$(find_home "$dir" pgbouncer.location)/pgbouncer

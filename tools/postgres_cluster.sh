@@ -44,7 +44,7 @@ url() {
     echo "postgresql://pawl@127.0.0.1:$(port)/pawl"
 }
 
-# Empty when it does not run. The pid file alone proves nothing after a crash.
+# Empty if it does not run. After a crash the pid file alone proves nothing.
 postmaster_pid() {
     local pid
     pid=$(head -n 1 "$data/postmaster.pid" 2>/dev/null) || return 0
@@ -77,8 +77,8 @@ remember_settings() {
     write_as_server_user "$data/settings.conf" <<<"$lines"
 }
 
-# Backends outlive a killed postmaster for a moment and keep its shared memory. When the last one has gone the lock
-# files are stale for certain; the server itself would believe them while its pid belongs to a zombie or another.
+# Backends outlive a killed postmaster for a moment and keep its shared memory. When the last one has exited, the lock
+# files are stale; the server would trust them if its pid belongs to a zombie or to another process.
 wait_for_orphans() {
     wait_until 10 has_no_process || fail "processes of the killed server are still running in $data"
     rm -f "$data/postmaster.pid" "$home"/run/.s.PGSQL.*
@@ -92,7 +92,7 @@ port = $(free_port "$(port)")
 unix_socket_directories = '$home/run'
 TEXT
         as_server_user "$bindir/pg_ctl" start --pgdata="$data" --log="$log" --wait --timeout=30 --silent >&2 && return
-        # Between the choice of a port and its use another program can take it.
+        # Another program may have taken the port in the meantime.
         tail -n 10 "$log" | grep -q "Address already in use" || break
     done
     tail -n 20 "$log" >&2 || true
@@ -133,7 +133,7 @@ kill_postmaster() {
     wait_until 10 is_down
 }
 
-# DIR may be a directory with other things in it, where "data" and "run" are not ours.
+# DIR may contain other files, including a "data" and a "run" that do not belong to the server.
 remove() {
     [[ -f $data/PG_VERSION ]] || return 0
     stop immediate
@@ -144,7 +144,7 @@ remove() {
 command=$1 dir=$(realpath -m -- "$2")
 shift 2
 bindir=$(find_bindir)
-cd / # the server's user may not be allowed to enter the caller's directory
+cd / # the server's user may lack access to the caller's directory
 
 if [[ $command == start ]]; then
     mkdir -p "$dir"

@@ -1,6 +1,5 @@
 # shellcheck shell=bash
-# What postgres_cluster.sh and pgbouncer.sh share: the unprivileged user, the directory, the port.
-# To be sourced.
+# Shared by postgres_cluster.sh and pgbouncer.sh, which source it: the unprivileged user, the directory, the port.
 
 LC_ALL=C # so that lengths of paths are counted in bytes
 
@@ -13,10 +12,10 @@ fail() {
 server_user=$(id -un)
 if ((EUID == 0)); then
     server_user=postgres
-    id -u "$server_user" >/dev/null 2>&1 || server_user=nobody
+    id -u "$server_user" >/dev/null 2>&1 || server_user=nobody # words: ok
 fi
 
-# The environment is emptied because PGHOST, PGOPTIONS and the like would reach the server and psql.
+# The environment is cleared, because PGHOST, PGOPTIONS and others would reach the server and psql.
 as_server_user() {
     local command=(env -i "PATH=$PATH" LC_ALL=C.UTF-8 "$@")
     if ((EUID == 0)); then
@@ -36,12 +35,13 @@ make_server_directory() {
     ((EUID != 0)) || chown "$server_user:$(id -g "$server_user")" "$1"
 }
 
-# A Unix socket's path has about 100 bytes, and odd characters would need quoting in three config formats.
+# A Unix socket's path is limited to about 100 bytes, and special characters would need quoting in three config
+# formats.
 is_plain_path() {
     [[ $1 =~ ^[A-Za-z0-9/._+-]+$ ]] && ((${#1} <= 75))
 }
 
-# find_home DIR LOCATION_FILE: prints where the server of DIR lives, which is DIR or what the file names.
+# find_home DIR LOCATION_FILE: prints the directory of DIR's server, which is DIR or the content of the file.
 find_home() {
     local dir=$1 location=$1/$2
     if [[ -f $location && -d $(<"$location") ]]; then
@@ -51,24 +51,24 @@ find_home() {
     fi
 }
 
-# create_home DIR LOCATION_FILE SUBDIR: like find_home, and makes SUBDIR in it, owned by the server's user.
+# create_home DIR LOCATION_FILE SUBDIR: like find_home, and creates SUBDIR in it, owned by the server's user.
 create_home() {
     local dir=$1 location=$1/$2 subdir=$3 home
     home=$(find_home "$dir" "$2")
     make_server_directory "$home/$subdir"
-    # A checkout below /root, for example, is closed to the unprivileged user.
+    # For example, the unprivileged user cannot enter a checkout below /root.
     if ! is_plain_path "$home" || ! as_server_user test -w "$home/$subdir" 2>/dev/null; then
         rmdir "$home/$subdir" 2>/dev/null || true
         home=$(mktemp -d /tmp/pawl-server.XXXXXX)
         make_server_directory "$home"
         make_server_directory "$home/$subdir"
         echo "$home" >"$location"
-        echo "the path of $dir is too long or closed to $server_user; using $home instead" >&2
+        echo "the path of $dir is too long or not accessible for $server_user; using $home instead" >&2
     fi
     echo "$home"
 }
 
-# remove_home DIR LOCATION_FILE SUBDIR...: deletes what the server left, and nothing else that is in DIR.
+# remove_home DIR LOCATION_FILE SUBDIR...: deletes the server's files, and nothing else in DIR.
 remove_home() {
     local dir=$1 location=$1/$2 home
     home=$(find_home "$dir" "$2")
@@ -78,14 +78,14 @@ remove_home() {
     rmdir "$home" "$dir" 2>/dev/null || true
 }
 
-# processes_in DIR: pids of the server's processes whose working directory is DIR. Unlike a look at a pid file it
-# is not fooled by a pid that was given to another program, nor by a zombie that nobody reaps.
+# processes_in DIR: pids of the server's processes whose working directory is DIR. Unlike a pid file it cannot name
+# another program that got the pid, nor a zombie.
 processes_in() {
     as_server_user find /proc -maxdepth 2 -path '/proc/[0-9]*' -name cwd -lname "$1" 2>/dev/null |
         cut -d/ -f3 || true
 }
 
-# wait_until SECONDS COMMAND...: false when the command did not succeed in time.
+# wait_until SECONDS COMMAND...: fails if the command did not succeed in time.
 wait_until() {
     local deadline=$((SECONDS + $1))
     shift
@@ -95,8 +95,8 @@ wait_until() {
     done
 }
 
-# free_port WANTED: a loopback port; WANTED, unless it is empty or taken. It lies below the ports that the kernel gives to
-# outgoing connections; one of those could be taken by a client, reconnecting while the server restarts.
+# free_port WANTED: prints a loopback port; WANTED, unless it is empty or taken. It is below the ports that the kernel
+# uses for outgoing connections, which a client could take while the server restarts.
 free_port() {
     python3 - "$1" <<'PYTHON'
 import random, socket, sys

@@ -1,9 +1,9 @@
--- A flow in plain SQL: declared, started and worked, no other language. In a database where pawl is installed:
+-- A flow in plain SQL: declared, started and executed without another language. In a database where pawl is installed:
 --   psql -X -q -f examples/sql/flow.sql DATABASE_URL
 \set ON_ERROR_STOP on
 \pset footer off
 
--- Once, in a migration for instance. Repeating it changes nothing. Times are in seconds.
+-- Once, for example in a migration. Repeating it is a no-op. Times are in seconds.
 do $$
 begin
     perform pawl.create_flow('web_analysis', max_attempts => 3, base_delay => 5, timeout => 60);
@@ -21,18 +21,18 @@ select run_id, status, remaining_steps
 from pawl.start_flow('web_analysis', '{"url":"https://example.com"}', idempotency_key => 'example.com') \gset
 select :'status' as status, :remaining_steps as remaining_steps;
 
--- A worker's loop: take tasks, do the work, report with the delivery that the task came with.
+-- A worker's loop: claim tasks, execute them, and report each with its delivery.
 \echo '--- the first task'
 select step_slug, task_index, attempts, delivery, input from pawl.poll_for_tasks('web_analysis', vt => 60, qty => 5);
 select pawl.complete_task(:run_id, 'fetch_url', 0, '{"status":200,"language":"en"}', delivery => 1) as outcome;
 \echo '--- the same report again'
 select pawl.complete_task(:run_id, 'fetch_url', 0, '{"status":500}', delivery => 1) as outcome;
 
-\echo '--- what depends on it has started; translate was skipped: the page is not German'
+\echo '--- its dependents have started; translate was skipped: the page is not German'
 select step_slug, input from pawl.poll_for_tasks('web_analysis', vt => 60, qty => 5);
 select pawl.complete_task(:run_id, 'list_images', 0, '["ape.png","bear.png"]', delivery => 1) as outcome;
 
-\echo '--- a map: one task per element; here taken and completed in one statement'
+\echo '--- a map: one task per element; here claimed and completed in one statement'
 select t.step_slug, t.task_index, t.input, pawl.complete_task(
     t.run_id, t.step_slug, t.task_index, to_json('small/' || (t.input #>> '{}')), t.delivery) as outcome
 from pawl.poll_for_tasks('web_analysis', vt => 60, qty => 5) t;
@@ -41,7 +41,7 @@ from pawl.poll_for_tasks('web_analysis', vt => 60, qty => 5) t;
 select step_slug, input from pawl.poll_for_tasks('web_analysis', vt => 60, qty => 5);
 select pawl.fail_task(:run_id, 'create_report', 0, 'the printer is out of paper', delivery => 1) as outcome;
 select count(*) as tasks from pawl.poll_for_tasks('web_analysis', vt => 60, qty => 5);
-\echo '--- it would come again after 10 seconds; wake does not wait'
+\echo '--- the retry is due after 10 seconds; wake makes it due now'
 select pawl.wake(:run_id) \g /dev/null
 select step_slug, attempts, delivery from pawl.poll_for_tasks('web_analysis', vt => 60, qty => 5);
 select pawl.complete_task(:run_id, 'create_report', 0, '{"pages":2}', delivery => 2) as outcome;

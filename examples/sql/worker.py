@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A worker for the workflow `order`, with nothing but SQL (any DB-API driver; here psycopg2).
+"""A worker for the workflow `order`, using only SQL (any DB-API driver; here psycopg2).
 
-usage: worker.py URL [SCHEMA]      ends on SIGTERM or SIGINT, after the run in hand
+usage: worker.py URL [SCHEMA]      ends on SIGTERM or SIGINT, after the current run
 """
 import json
 import os
@@ -19,19 +19,19 @@ WORKFLOW, LEASE_MS, HEARTBEAT_S = "order", 30_000, 10
 
 
 class PermanentError(Exception):
-    """Trying again will not help."""
+    """A retry cannot succeed."""
 
 
 class Paused(Exception):
-    """Somebody has to answer first."""
+    """The run waits for an answer."""
 
 
 class LeaseLost(Exception):
-    """The run was handed out again or cancelled: nothing more of it may be written."""
+    """The run was delivered again or cancelled: this worker must not write it."""
 
 
 class StepFailed(Exception):
-    """A step that may be executed again."""
+    """A failed step that may be retried."""
 
     def __init__(self, step, position, attempt, error):
         super().__init__(str(error))
@@ -50,15 +50,15 @@ class Database:
         return [dict(zip(names, row)) for row in self.cursor.fetchall()]
 
     def write(self, call, *values):
-        """A call that returns one outcome for each run; we always name one."""
+        """A call that returns one outcome per run; it is always called with one run."""
         while (outcome := next(iter(self.rows(call, *values)[0].values()))[0]) == "busy":
-            time.sleep(0.01)  # the row is locked at the moment, perhaps by our own heartbeat
+            time.sleep(0.01)  # the row is locked, perhaps by the heartbeat of this worker
         if outcome != "done":
             raise LeaseLost(outcome)
 
 
 class Run:
-    """A run in hand: what is recorded of it, and the only ways to write more."""
+    """A leased run: its recorded steps, and the operations that write it."""
 
     def __init__(self, database, claimed, max_attempts):
         self.database, self.max_attempts = database, max_attempts
@@ -66,7 +66,7 @@ class Run:
         self.input = json.loads(claimed["payload"])
         self.attempts = claimed["attempts"]
         self.position = 0
-        # Recorded steps come with the claim, unless they are many: then they are to be asked for.
+        # The claim returns the recorded steps, unless they are too large: then they are listed.
         if claimed["steps_loaded"]:
             columns = ("step_ids", "step_statuses", "step_attempts", "step_outputs", "step_errors")
             steps = zip(*(claimed[column] or [] for column in columns))
@@ -77,7 +77,7 @@ class Run:
         self.recorded = {step[0]: step[1:] for step in steps}
 
     def step(self, name, body):
-        """The recorded result, or that of the body once it is recorded."""
+        """Returns the recorded result, or executes the body and records its result."""
         self.position += 1
         status, attempts, output, error = self.recorded.get(name, (None, 0, None, None))
         if status == "SUCCESS":
@@ -113,7 +113,7 @@ class Run:
             "finish_runs(%s, %s, %s::text[], %s::text[])", [self.id], [self.delivery], [output], [error])
 
     def retry(self, error, step=None, position=None, attempt=None):
-        """Comes back after the workflow's backoff; a delay of our own would stand in the first null."""
+        """Retries the run after the workflow's backoff; the first null could be another delay."""
         self.database.write(
             "retry_runs(%s, %s, null, %s::json[], %s::text[], %s::integer[], %s::integer[])",
             [self.id], [self.delivery], [error], [step], [position], [attempt])
@@ -137,7 +137,7 @@ class Run:
 
 
 def to_text(value):
-    """A json column, which the driver has decoded, as the text that the batch functions take."""
+    """Converts a json column, which the driver has decoded, to the text that the batch functions take."""
     return None if value is None else json.dumps(value)
 
 
@@ -147,17 +147,17 @@ def describe(kind, error, step=None, attempt=None):
 
 
 class Heartbeat(threading.Thread):
-    """Tells that the worker lives, and keeps the run in hand ours; on a connection of its own."""
+    """Sends heartbeats and extends the lease of the current run, on a separate connection."""
 
     def __init__(self, worker):
         super().__init__(daemon=True)
-        self.worker, self.run_in_hand, self.stopping = worker, None, threading.Event()
+        self.worker, self.current_run, self.stopping = worker, None, threading.Event()
 
     def run(self):
         database = Database()
         while not self.stopping.wait(HEARTBEAT_S):
             database.rows("heartbeat(%s)", self.worker)
-            if run := self.run_in_hand:  # a lost lease shows at the run's next write
+            if run := self.current_run:  # a lost lease is detected by the next write of the run
                 database.rows("extend(%s, %s, %s)", [run.id], [run.delivery], [LEASE_MS])
 
 
@@ -199,7 +199,7 @@ def main():
         *claimed, about = database.rows(
             "claim_runs(%s::bigint[], 1, lease_ms => %s, worker_id => %s)",
             [settings["workflow_id"]], LEASE_MS, worker)
-        if not claimed:  # until the next run is due; a NOTIFY comes sooner, and looking every second is the net
+        if not claimed:  # wait for a NOTIFY or the next due run, at most a second
             seconds = 1.0
             if about["next_due"]:
                 seconds = min(seconds, (about["next_due"] - about["now_at"]).total_seconds())
@@ -208,13 +208,13 @@ def main():
             database.connection.notifies.clear()
             continue
         run = Run(database, claimed[0], claimed[0]["max_attempts"] or settings["max_attempts"])
-        heartbeat.run_in_hand = run
+        heartbeat.current_run = run
         try:
             run.execute(order)
         except LeaseLost as lost:
             print(f"run {run.id}: {lost}", file=sys.stderr)
         finally:
-            heartbeat.run_in_hand = None
+            heartbeat.current_run = None
     heartbeat.stopping.set()
     heartbeat.join()
     database.rows("stop_worker(%s)", worker)

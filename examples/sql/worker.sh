@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# A worker for the workflow `greet`, with nothing but psql.
+# A worker for the workflow `greet`, using only psql.
 #
-# usage: worker.sh URL [SCHEMA]      ends on SIGTERM or SIGINT, after the run in hand
+# usage: worker.sh URL [SCHEMA]      ends on SIGTERM or SIGINT, after the current run
 set -euo pipefail
 
 url=$1 schema=${2:-pawl}
 workflow=greet lease_ms=30000
 
-# sql [NAME=VALUE]...: a statement from standard input, in which :'name' is the value, quoted by psql.
+# sql [NAME=VALUE]...: runs a statement from standard input; :'name' is the value, quoted by psql.
 sql() {
     local variables=() pair
     for pair in "$@"; do variables+=(-v "$pair"); done
     psql "$url" -qAtX -F $'\t' -v ON_ERROR_STOP=1 -v "pawl=\"$schema\"" "${variables[@]}"
 }
 
-# recorded STEP: its output, where it has one.
+# recorded STEP: prints its output, if it is recorded.
 recorded() {
     sql run="$run" step="$1" <<<"select output from :pawl.list_steps(:run) where step_id = :'step' and status = 'SUCCESS'"
 }
 
-# record STEP POSITION OUTPUT: the result of a step. Anything but 'done' means that the run is not ours any more.
+# record STEP POSITION OUTPUT: records the result of a step. Any outcome except 'done' means that the lease is lost.
 record() {
     local outcome
     outcome=$(sql run="$run" delivery="$delivery" step="$1" position="$2" output="$3" <<'SQL'
@@ -36,7 +36,7 @@ finish() { # OUTPUT
 SQL
 }
 
-# The run comes back after the workflow's backoff; once its attempts are used up it ends as ERROR.
+# Retries the run after the workflow's backoff; without a remaining attempt it ends as ERROR.
 fail() { # MESSAGE
     sql run="$run" delivery="$delivery" attempts="$attempts" most="$max_attempts" message="$1" >/dev/null <<'SQL'
         select case when :attempts + 1 < :most
@@ -47,7 +47,7 @@ fail() { # MESSAGE
 SQL
 }
 
-# The workflow. Its steps are JSON in and JSON out; a recorded one is not executed again.
+# The workflow. Inputs and outputs of steps are JSON; a recorded step is not executed again.
 greet() {
     local name greeting
     name=$(sql input="$input" <<<"select coalesce(:'input'::json ->> 'name', '')")
@@ -60,10 +60,10 @@ greet() {
     finish "$greeting"
 }
 
-# Ends at once on a signal, which a sleep would not.
+# Ends immediately on a signal, which `sleep` would not.
 pause() { read -rt "$1" <> <(:) || true; } # SECONDS
 
-# Keeps the run in hand ours, and the worker alive, while a step takes its time.
+# Sends heartbeats and extends the lease while a step is executed.
 beat() {
     while pause 10; do
         sql worker="$worker" run="$1" delivery="$2" lease="$lease_ms" >/dev/null <<'SQL'
@@ -81,7 +81,7 @@ SQL
 echo ready
 
 while [[ $stopping == no ]]; do
-    # One line for a run: the input is JSON, encoded, because it may contain anything but a line's end.
+    # One line per run: the input is encoded, because JSON may contain tabs and line breaks.
     claimed=$(sql worker="$worker" lease="$lease_ms" workflow="$workflow" <<'SQL'
         select c.message_id, c.delivery, c.attempts, coalesce(c.max_attempts, w.max_attempts),
                replace(encode(convert_to(c.payload, 'UTF8'), 'base64'), E'\n', '')

@@ -1,169 +1,276 @@
-// What a workflow's function works with. Each ctx.step() is recorded: when the run is taken up
-// again after a crash, a pause or a retry, the function is called anew and recorded steps give
-// their recorded results without running.
+// What the function of a workflow works with:
+//
+//   Receipt handle_order(pawl::Context& ctx, const Order& order) {
+//       const int total = ctx.step("price", [&] { return look_up(order); });
+//       ctx.step("charge", [&] { bank::charge(order.card, total); });
+//       return {total};
+//   }
+//
+// Each ctx.step() is recorded. When the run continues after a crash, a pause or a retry, the
+// function is called again from its beginning, and recorded steps return their recorded results
+// without running. The code between the steps must therefore reach the same steps in the same
+// order: see docs/workflows.md.
 #pragma once
 
 #include <concepts>
 #include <functional>
 #include <optional>
+#include <pawl/callable.h>
+#include <pawl/codec.h>
 #include <pawl/error.h>
+#include <pawl/export.h>
+#include <pawl/log.h>
 #include <pawl/run.h>
 #include <pawl/types.h>
 #include <pawl/workflow.h>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
-namespace pawl {
-
-enum class LogLevel;
-
-namespace runtime {
+namespace pawl::runtime {
 class RunContext;
 }
 
+namespace pawl::inline v0 {
+
+/// The options of one step.
 struct StepOptions {
     std::optional<int> max_attempts = {};  ///< executions, the first included; default: the run's
     std::optional<Duration> backoff_base = {};  ///< default: the workflow's
-    std::optional<Duration> backoff_cap = {};
-    /// After that time stop_token() is requested, and the attempt counts as failed whatever the
-    /// body still returns.
+    std::optional<Duration> backoff_cap = {};   ///< default: the workflow's
+    /// After this time stop_token() is requested, and the attempt has failed, whatever the body
+    /// still returns. Above 0, up to 100 years; default: no limit.
     std::optional<Duration> timeout = {};
-    std::optional<Json> input = {};  ///< kept with the step, for people to see
+    std::optional<Json> input = {};  ///< stored with the step, for people to read
 };
 
-/// A step driven by hand: if (guard.skipped()) use guard.output(); else ... guard.success(value).
-class StepGuard {
-public:
-    StepGuard(runtime::RunContext& context, std::string id, std::optional<Json> recorded)
-        : context_(context), id_(std::move(id)), recorded_(std::move(recorded)) {}
-    /// True when the step has its result already.
-    [[nodiscard]] bool skipped() const { return recorded_.has_value(); }
-    template <class T = Json>
-    [[nodiscard]] T output() const {
-        try {
-            return JsonCodec<T>::decode(output_json());
-        } catch (const std::exception&) {
-            if (!skipped()) throw;
-            undecodable();
+/// @cond
+namespace detail {
+
+/// Stands for the result of a body that does not compile, so that no further errors follow.
+struct AnyValue {
+    template <class T>
+    operator T() const;  // NOLINT(google-explicit-constructor)
+};
+
+/// What the body of a step returns, as it is stored.
+template <class F>
+struct StepBody {
+    static constexpr bool callable = std::invocable<F&>;
+    static auto result() {
+        if constexpr (callable) {
+            return std::type_identity<Stored<std::invoke_result_t<F&>>>{};
+        } else {
+            return std::type_identity<AnyValue>{};
         }
     }
-    /// Returns when the result is committed.
+    using Result = typename decltype(result())::type;
+    static constexpr bool writes() {
+        if constexpr (!callable || std::is_void_v<Result>) {
+            return callable;
+        } else {
+            return writes_json<Result>;
+        }
+    }
+    static constexpr bool reads() {
+        if constexpr (!callable || std::is_void_v<Result>) {
+            return callable;
+        } else {
+            return reads_json<Result>;
+        }
+    }
+};
+
+}  // namespace detail
+/// @endcond
+
+/// A step that is driven by hand, for code that does not fit into a lambda:
+///   auto guard = ctx.acquire("upload");
+///   if (!guard.skipped()) guard.success(upload(file));
+///   use(guard.output<Address>());
+/// Nothing is retried between acquire() and success(): an exception there counts as thrown outside
+/// of steps. A guard refers to the Context: do not keep it after the function returns. Its calls
+/// have the same rules for threads as the Context.
+class PAWL_EXPORT StepGuard {
+public:
+    /// True if the step has its result already.
+    [[nodiscard]] bool skipped() const { return recorded_.has_value(); }
+    /// The recorded result as a T. Throws context_misuse if it has not been recorded yet, and
+    /// serialization_error, which names the run and the step, if it is not a T.
+    template <class T = Json>
+    [[nodiscard]] T output() const {
+        if constexpr (!detail::reads_json<T>) {
+            (void)sizeof(detail::ReadError<T>);
+            return detail::never<T>();
+        } else {
+            const Json& recorded = output_json();
+            try {
+                return JsonCodec<T>::decode(recorded);
+            } catch (const std::exception&) {
+                undecodable();
+            }
+        }
+    }
+    /// Records the result. Returns after the commit.
     void success(const Json& output = {});
+    /// The same with a typed value. Needs <pawl/json.h>.
     template <class T>
     void success(const T& value) {
-        success(JsonCodec<T>::encode(value));
+        success(Json(detail::encode(value)));
     }
-    /// Records the step as failed and throws the StepError that every replay will throw.
-    [[noreturn]] void failure(const std::string& message);
+    /// Records the step as failed, and throws the StepError that every replay will throw.
+    [[noreturn]] void failure(std::string_view message);
 
 private:
     [[nodiscard]] const Json& output_json() const;
     [[noreturn]] void undecodable() const;  // while the exception of the codec is handled
+    friend struct detail::Access;
+    friend class Context;
+    StepGuard(runtime::RunContext& context, std::string id, std::optional<Json> recorded)
+        : context_(context), id_(std::move(id)), recorded_(std::move(recorded)) {}
     runtime::RunContext& context_;
     std::string id_;
     std::optional<Json> recorded_;
 };
 
-/// Belongs to the thread that runs the workflow's function; calls from other threads are refused
-/// (context_misuse), but for stop_token(), cancelled() and the plain look-ups.
-class Context {
+/// The run that a workflow's function executes. It belongs to the thread that runs the function,
+/// and is valid until the function returns. Other threads may call stop_token(), cancelled() and
+/// the plain getters; other calls throw context_misuse there, and inside the body of a step.
+///
+/// When the run is suspended (for a retry, a pause, a sleep or a call), or can no longer be
+/// recorded, a call throws a type that is not a std::exception through the function. Do not swallow
+/// it: see pawl/error.h. Calls that record something block until the commit, and keep trying while
+/// the database is away, as long as the worker holds its lease.
+class PAWL_EXPORT Context {
 public:
-    explicit Context(runtime::RunContext& implementation) : context_(implementation) {}
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
-    /// Runs `body` unless its result is recorded, records the result and returns it; returns only
-    /// when it is committed, and gives what was stored, decoded. A body that throws is executed
-    /// again after the backoff until its attempts are used up, without blocking the worker; with a
-    /// PermanentError, or then, the step has failed and every replay throws the same StepError.
-    /// `id`: 1 to 255 bytes, no '#'; the same id again in a run becomes "id#2".
-    template <std::invocable F>
-    auto step(const std::string& id, F&& body) {
+    /// Runs `body` unless its result is recorded, records the result, and returns it after the
+    /// commit. The body takes no arguments, and returns void or anything that has a JSON form: see
+    /// pawl/json.h. The returned value is decoded from the stored one, also the first time, so that
+    /// a replay returns the same. A string literal is returned as a std::string.
+    ///
+    /// If the body throws, it is executed again after the backoff, without blocking the worker,
+    /// until its attempts are used. Then, or after a PermanentError, the step has failed, and this
+    /// call and every replay throw the same StepError. A crash before the commit executes the body
+    /// again.
+    ///
+    /// `id` has 1 to 255 bytes without '#'; a second use of an id in a run becomes "id#2". Throws
+    /// serialization_error, which names the run and the step, if a replay does not find a result of
+    /// this type: the code has changed.
+    template <class F>
+    auto step(std::string_view id, F&& body) {
         return step(id, StepOptions{}, std::forward<F>(body));
     }
-    template <std::invocable F>
-    auto step(const std::string& id, const StepOptions& options, F&& body) {
-        using Result = std::remove_cvref_t<std::invoke_result_t<F&>>;
-        if constexpr (std::is_void_v<Result>) {
-            auto run = [&body]() -> Json {
-                std::invoke(body);
-                return Json{};
-            };
-            (void)step_json(id, options, Body(run));
+    /// The same with options for this step.
+    template <class F>
+    auto step(std::string_view id, const StepOptions& options, F&& body) {
+        using Checked = detail::StepBody<F>;
+        using Result = typename Checked::Result;
+        static_assert(
+            Checked::callable,
+            "pawl: the body of a step is a function without arguments, ctx.step(\"name\", [&] "
+            "{...}), which captures what it needs"
+        );
+        if constexpr (!Checked::callable) {
+            return detail::never<Result>();
+        } else if constexpr (!Checked::writes()) {
+            (void)sizeof(detail::WriteError<Result>);
+            return detail::never<Result>();
+        } else if constexpr (!Checked::reads()) {
+            (void)sizeof(detail::ReadError<Result>);
+            return detail::never<Result>();
         } else {
-            auto run = [&body]() -> Json { return JsonCodec<Result>::encode(std::invoke(body)); };
+            auto run = [&body]() -> Json {
+                return detail::encoded_result([&]() -> decltype(auto) {
+                    return std::invoke(body);
+                });
+            };
             return decoded<Result>(step_json(id, options, Body(run)), [&] { rejected(id, {}); });
         }
     }
-    [[nodiscard]] StepGuard acquire(const std::string& id);
+    /// Does not compile: the id comes first.
+    template <std::invocable F>  // swapped arguments
+    void step(F&&, std::string_view) {
+        static_assert(
+            !std::invocable<F>, "pawl: the name of a step comes first: ctx.step(\"name\", body)"
+        );
+    }
+    /// A step that is driven by hand: see StepGuard.
+    [[nodiscard]] StepGuard acquire(std::string_view id);
 
-    /// Pauses the run until somebody calls store.resume(run, step, data); returns the data. Data
-    /// that does not decode into T is rejected: the run pauses again, with the reason as the step's
-    /// message, and can be resumed again. A paused run holds no thread. Replayed every
-    /// `check_after` (default: the store's pause_check_interval; above 0, up to 100 years), in case
-    /// the function wants to decide otherwise.
+    /// Pauses the run until a caller resumes the step (Run::resume), and returns the data that it
+    /// gives. T void ignores the data. If the data does not decode into T, the run pauses again,
+    /// with the reason as the step's message. A paused run holds no thread. `message` is shown to
+    /// people. The function is replayed every `check_after` (default: the store's
+    /// pause_check_interval; above 0, up to 100 years), so that it can take another path.
     template <class T = Json>
     T pause(
-        const std::string& step,
-        const std::string& message,
+        std::string_view step,
+        std::string_view message,
         std::optional<Duration> check_after = std::nullopt
     ) {
         return decoded<T>(pause_json(step, message, check_after), [&] {
-            rejected(step, {message, check_after});
+            rejected(step, {std::string(message), check_after});
         });
     }
-    /// Triggers a run of another workflow or flow, once, waits for its end as a paused run (no
-    /// thread is held) and returns its output. Recorded as the step `id`. Where that run fails or
-    /// is cancelled, StepError, the same on every replay. Cancelling this run cancels that one.
+    /// Triggers a run of another workflow or flow, once, waits for its end without holding a
+    /// thread, and returns its output. Recorded as the step `id`. If that run fails or is
+    /// cancelled, this call and every replay throw the same StepError. Cancelling this run cancels
+    /// that one. The trigger must not have an idempotency key.
     template <class T = Json>
-    T call(const std::string& id, const Trigger& trigger) {
+    T call(std::string_view id, const Trigger& trigger) {
         return decoded<T>(call_json(id, trigger.run()), [&] { undecodable(id); });
     }
+    /// The same for a typed workflow.
     template <class R>
-    R call(const std::string& id, const TriggerOf<R>& trigger) {
-        if constexpr (std::is_void_v<R>) {
-            (void)call_json(id, trigger.run());
-        } else {
-            return decoded<R>(call_json(id, trigger.run()), [&] { undecodable(id); });
-        }
+    requires(!std::same_as<R, Json>) R call(std::string_view id, const TriggerOf<R>& trigger) {
+        return decoded<R>(call_json(id, trigger.run()), [&] { undecodable(id); });
     }
 
-    /// Puts an event into the outbox, recorded like a step: a replay does not publish twice. Its
-    /// aggregate is the run unless one is given.
-    void publish(const std::string& type, const Json& payload, const std::string& aggregate = {});
+    /// Puts an event into the outbox (pawl/outbox.h). It is recorded like a step, so a replay does
+    /// not publish it again. Its aggregate is the run unless one is given.
+    void publish(std::string_view type, const Json& payload, std::string_view aggregate = {});
+    /// The same for a typed value, through <pawl/json.h>.
     template <class T>
-    void publish(const std::string& type, const T& payload, const std::string& aggregate = {}) {
-        publish(type, JsonCodec<T>::encode(payload), aggregate);
+    void publish(std::string_view type, const T& payload, std::string_view aggregate = {}) {
+        publish(type, Json(detail::encode(payload)), aggregate);
     }
 
-    /// Durable timers, by the database's clock: the run is PAUSED and holds no thread.
-    /// Up to 100 years, or to the year 9999; a time that has passed does not sleep.
+    /// @{
+    /// Durable timers by the database's clock: the run is PAUSED and holds no thread. The end is
+    /// fixed when the sleep is recorded. Up to 100 years, or to the year 9999. A time in the past
+    /// does not sleep.
     void sleep(Duration time);
     void sleep_until(Timestamp time);
+    /// @}
 
-    /// True when the run was cancelled, or its lease lost: nothing of it will be recorded.
+    /// True if the run was cancelled or its lease is lost: nothing more of it will be recorded.
     [[nodiscard]] bool cancelled() const;
-    /// Requested when the run is cancelled, its lease lost, its step's or its own time over, or the
-    /// worker stops. A long body does well to look.
+    /// Requested when the run is cancelled, its lease is lost, the time limit of its step or of the
+    /// run has passed, or the worker stops. Long-running bodies should check it.
     [[nodiscard]] std::stop_token stop_token() const;
-    /// Extends the lease now and unwinds the function where the run is not ours any more. The
-    /// worker does it by itself every ConnectOptions::heartbeat.
+    /// Extends the lease now, and unwinds the function if the lease is lost. The worker does this
+    /// by itself every ConnectOptions::heartbeat.
     void heartbeat();
 
+    /// The run that is executed.
     [[nodiscard]] RunId run_id() const;
-    [[nodiscard]] const std::string& workflow() const;
-    [[nodiscard]] int delivery() const;  ///< how often the run was handed to a worker
-    [[nodiscard]] int attempt() const;   ///< of the step being executed; else of the run. From 1
-    /// True while the steps it comes to are recorded ones.
-    [[nodiscard]] bool is_replaying() const;
-    /// To the store's log hook, with the run's id.
+    [[nodiscard]] const std::string& workflow() const;  ///< its name
+    [[nodiscard]] int delivery() const;  ///< how often the run was delivered to a worker
+    [[nodiscard]] int attempt() const;   ///< of the step that is executed, else of the run; from 1
+    [[nodiscard]] bool is_replaying() const;  ///< true while the next step is a recorded one
+    /// Writes to the store's log hook, with the run's id.
     void log(LogLevel level, std::string_view message) const;
 
-    /// A body as the engine sees it: a function that returns JSON. Refers to what it was made of.
+    // The calls above without templates.
+
+    /// @cond
+    /// A body as the engine sees it: a function that returns JSON. It refers to the user's
+    /// function.
     class Body {
     public:
         template <class F>
@@ -176,11 +283,12 @@ public:
         void* object_;
         Json (*call_)(void*);
     };
-    Json step_json(const std::string& id, const StepOptions& options, Body body);
+    Json step_json(std::string_view id, const StepOptions& options, Body body);
     Json pause_json(
-        const std::string& step, const std::string& message, std::optional<Duration> check_after
+        std::string_view step, std::string_view message, std::optional<Duration> check_after
     );
-    Json call_json(const std::string& id, const NewRun& run);
+    Json call_json(std::string_view id, const NewRun& run);
+    /// @endcond
 
 private:
     struct Question {
@@ -189,71 +297,55 @@ private:
     };
     template <class T, class Refuse>
     static T decoded(Json json, Refuse refuse) {
-        try {
-            return JsonCodec<T>::decode(std::move(json));
-        } catch (...) {
-            refuse();
-            throw;
+        if constexpr (std::is_void_v<T>) {
+            return;
+        } else if constexpr (!detail::reads_json<T>) {
+            (void)sizeof(detail::ReadError<T>);
+            return detail::never<T>();
+        } else {
+            try {
+                return JsonCodec<T>::decode(std::move(json));
+            } catch (...) {
+                refuse();
+                throw;
+            }
         }
     }
     // Both are called while the exception of the codec is handled, and throw. An answer that no
     // execution has used before is rejected: the run pauses at the step again.
-    [[noreturn]] void rejected(const std::string& step, const Question& question);
-    [[noreturn]] void undecodable(const std::string& step);
+    [[noreturn]] void rejected(std::string_view step, const Question& question);
+    [[noreturn]] void undecodable(std::string_view step);
 
+    friend struct detail::Access;
+    explicit Context(runtime::RunContext& implementation) : context_(implementation) {}
     runtime::RunContext& context_;
 };
 
-/// A workflow's function as the engine sees it: JSON in, JSON out.
+/// The function of a workflow as the engine sees it: JSON in, JSON out.
 using WorkflowHandler = std::function<Json(Context&, const Json&)>;
 
 namespace detail {
 
-template <class F>
-struct HandlerSignature : HandlerSignature<decltype(&F::operator())> {};
-template <class R, class... Arguments>
-struct HandlerSignature<R (*)(Arguments...)> {
-    template <std::size_t I>
-    using Argument = std::tuple_element_t<I, std::tuple<Arguments...>>;
-    static constexpr std::size_t count = sizeof...(Arguments);
-};
-template <class R, class... Arguments>
-struct HandlerSignature<R(Arguments...)> : HandlerSignature<R (*)(Arguments...)> {};
-template <class R, class C, class... Arguments>
-struct HandlerSignature<R (C::*)(Arguments...)> : HandlerSignature<R (*)(Arguments...)> {};
-template <class R, class C, class... Arguments>
-struct HandlerSignature<R (C::*)(Arguments...) const> : HandlerSignature<R (*)(Arguments...)> {};
-
-template <class Call>
-Json encoded_result(Call call) {
-    using Result = std::remove_cvref_t<std::invoke_result_t<Call&>>;
-    if constexpr (std::is_void_v<Result>) {
-        call();
-        return Json{};
-    } else {
-        return JsonCodec<Result>::encode(call());
+struct DecodeRunInput {
+    template <class Params>
+    Params operator()(const Context& context, const Json& input) const {
+        return decode<Params>(input, [&] {
+            return "the input of run " + std::to_string(context.run_id().value()) +
+                   " of workflow '" + context.workflow() + "'";
+        });
     }
-}
+};
 
 }  // namespace detail
 
-/// Wraps (Context&), (Context&, P) or (Context&, const P&), returning anything that converts to
-/// JSON, or void. P pawl::Json: the text as it is.
-template <class F>
+/// Wraps a function that takes (Context&), (Context&, P) or (Context&, const P&) and returns void
+/// or anything that has a JSON form. With P = pawl::Json the function gets the text as it is. P is
+/// deduced, or named if that is impossible: make_workflow_handler<P>([](auto& ctx, auto p) { ...
+/// }). Functions with other arguments do not compile. An input that is not a P fails the run with
+/// serialization_error.
+template <class P = detail::Deduced, class F>
 WorkflowHandler make_workflow_handler(F function) {
-    if constexpr (std::invocable<F&, Context&>) {
-        return [function = std::move(function)](Context& context, const Json&) mutable {
-            return detail::encoded_result([&] { return function(context); });
-        };
-    } else {
-        using Signature = detail::HandlerSignature<F>;
-        static_assert(Signature::count == 2, "a workflow's function takes (Context&, parameters)");
-        using Params = std::remove_cvref_t<typename Signature::template Argument<1>>;
-        return [function = std::move(function)](Context& context, const Json& input) mutable {
-            const Params params = JsonCodec<Params>::decode(input);
-            return detail::encoded_result([&] { return function(context, params); });
-        };
-    }
+    return detail::make_handler<Context, P>(std::move(function), detail::DecodeRunInput{});
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -1,5 +1,5 @@
-// Flows: workflows that are declared as steps with dependencies. The engine runs a step when all it
-// depends on is done; a step is worked as one task, a map step as one task per element of an array.
+// Flows: workflows that are declared as steps with dependencies. A step starts when all of its
+// dependencies have finished. It is executed as one task, a map step as one task per array element.
 //
 //   pawl::flow("web_analysis")
 //       .step("fetch_url")
@@ -8,8 +8,8 @@
 //       .create(store);
 //   auto run = pawl::flow("web_analysis").start(params).execute(store);
 //
-// A flow's run is a run: wait, cancel, lists, events, metrics, idempotency keys, priorities work on
-// it unchanged.
+// A run of a flow is a run: wait, cancel, lists, events, metrics, idempotency keys and priorities
+// work the same.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <pawl/callable.h>
+#include <pawl/codec.h>
 #include <pawl/context.h>
 #include <pawl/run.h>
 #include <pawl/types.h>
@@ -27,48 +29,53 @@
 #include <utility>
 #include <vector>
 
-namespace pawl {
-
-class Store;
-
-namespace runtime {
+namespace pawl::runtime {
 class TaskExecution;
 }
 
+namespace pawl::inline v0 {
+
+class Store;
+
+/// single: one task. map: one task per element of an array.
 enum class StepType { single, map };
-[[nodiscard]] std::string_view to_string(StepType type);  ///< single, map
+/// The name: "single", "map".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(StepType type);
 
-/// What becomes of a step whose condition is not met. skip: dependents go on without its output;
-/// skip_cascade: all that depends on it is skipped too; fail: the run fails.
+/// What happens to a step whose condition is not met. skip: its dependents run without its output.
+/// skip_cascade: all steps that depend on it are skipped too. fail: the run fails.
 enum class WhenUnmet { skip, skip_cascade, fail };
-[[nodiscard]] std::string_view to_string(WhenUnmet what);  ///< skip, skip-cascade, fail
+/// The name: "skip", "skip-cascade", "fail".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(WhenUnmet what);
 
-/// What becomes of a step one of whose tasks has used up its attempts.
+/// What happens to a step if one of its tasks has used all attempts: the same as for WhenUnmet.
 enum class WhenExhausted { fail, skip, skip_cascade };
-[[nodiscard]] std::string_view to_string(WhenExhausted what);
+/// The name: "fail", "skip", "skip-cascade".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(WhenExhausted what);
 
-/// Only what is given is changed; create() on an existing flow keeps the rest.
+/// The options of a flow. On an existing flow only the fields that are set are changed. SQL uses
+/// pgflow's names: base_delay for backoff_base, timeout for task_timeout.
 struct FlowOptions {
-    std::optional<int> max_attempts = {};  ///< starts of a task, 3 by default; 0 or 1: no retry
-    std::optional<Duration> base_delay =
-        {};  ///< default 5 s; a retry waits base_delay * 2^attempts
-    /// Default 60 s: a task that takes longer is stopped, and given to another worker 2 s later at
-    /// the latest. 0: none.
-    std::optional<Duration> timeout = {};
+    std::optional<int> max_attempts = {};  ///< starts of a task; default 3; 0 and 1 mean no retry
+    /// A retry waits backoff_base * 2^attempts; default 5 s.
+    std::optional<Duration> backoff_base = {};
+    /// A task that takes longer is stopped, and delivered to another worker at most 2 s later.
+    /// Default 60 s; 0 means no limit.
+    std::optional<Duration> task_timeout = {};
 };
 
-/// What is not given is the flow's.
+/// The options of one step of a flow.
 struct FlowStepOptions {
-    std::optional<int> max_attempts = {};
-    std::optional<Duration> base_delay = {};
-    std::optional<Duration> timeout = {};  ///< 0: none, whatever the flow says
-    Duration start_delay{0};               ///< between the last dependency and the step's start
-    /// The step's input must contain this JSON value (as PostgreSQL's jsonb @> has it) ...
+    std::optional<int> max_attempts = {};       ///< default: the flow's
+    std::optional<Duration> backoff_base = {};  ///< default: the flow's
+    std::optional<Duration> task_timeout = {};  ///< 0 means no limit, whatever the flow's is
+    Duration start_delay{0};  ///< between the end of the last dependency and the start
+    /// The step's input must contain this JSON value, in the sense of PostgreSQL's jsonb @>. The
+    /// input of a root step is the run's, else the object of its dependencies' outputs.
     std::optional<Json> required_input_pattern = {};
-    /// ... and must not contain this one. The input is the run's for a root step, else the object
-    /// of its dependencies' outputs.
+    /// The step's input must not contain this JSON value.
     std::optional<Json> forbidden_input_pattern = {};
-    WhenUnmet when_unmet = WhenUnmet::skip;
+    WhenUnmet when_unmet = WhenUnmet::skip;  ///< if one of the patterns does not hold
     WhenExhausted when_exhausted = WhenExhausted::fail;
     friend bool operator==(const FlowStepOptions&, const FlowStepOptions&) = default;
 };
@@ -77,179 +84,204 @@ struct FlowStepOptions {
 struct FlowStep {
     std::string slug;
     StepType type = StepType::single;
-    std::vector<std::string> deps = {};  ///< declared before it
+    std::vector<std::string> deps = {};  ///< the steps that it waits for, declared before it
     FlowStepOptions options = {};
 };
 
-/// A flow as it is declared, or stored: then all options have values and deps are in the order in
-/// which they were declared.
+/// The declaration of a flow. If it was read from the store, all options have values, and
+/// dependencies are in the order of declaration.
 struct FlowShape {
     std::string slug;
     FlowOptions options = {};
     std::vector<FlowStep> steps = {};
 };
-/// What get_flow_shape gives in SQL: slug, max_attempts, base_delay, timeout, and steps, each with
-/// slug, step_type, deps and its options. Times are in seconds; what has no value is left out.
-[[nodiscard]] Json to_json(const FlowShape& shape);
-/// Throws invalid_argument, which names what is wrong.
-[[nodiscard]] FlowShape to_flow_shape(const Json& json);
+/// The same JSON as SQL's get_flow_shape: slug, max_attempts, base_delay, timeout, and steps, each
+/// with slug, step_type, deps and its options. Times are in seconds; unset fields are left out.
+/// Throws invalid_argument for a pattern that is not JSON or a name that is not UTF-8.
+[[nodiscard]] PAWL_EXPORT Json to_json(const FlowShape& shape);
+/// The reverse. Throws invalid_argument, which names the bad field.
+[[nodiscard]] PAWL_EXPORT FlowShape to_flow_shape(const Json& json);
 
-/// What ensure_flow() found: nothing of that name, or the very same.
+/// What ensure_flow() did.
 enum class EnsuredFlow { created, same, recreated };
-/// force is for development: a different flow is deleted with its runs and made anew.
+/// What ensure_flow() does with a flow that is declared differently. force is for development: the
+/// flow is deleted with its runs and created again.
 enum class EnsureMode { refuse_different, force };
 
+/// queued: to be started, possibly again. running: started. The others are final.
 enum class TaskStatus { queued, running, success, error, skipped, cancelled };
-[[nodiscard]] std::string_view to_string(TaskStatus status);  ///< QUEUED, RUNNING, ...
+/// The name, the same as in SQL: "QUEUED", "RUNNING", ...
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(TaskStatus status);
 
-/// Which task of a run.
+/// Names a task of a run.
 struct TaskRef {
     RunId run;
     std::string step;
-    int task_index = 0;
+    int task_index = 0;  ///< from 0; 0 for a step that is not a map
     friend bool operator==(const TaskRef&, const TaskRef&) = default;
 };
 
-/// A task as it is stored. A step's tasks exist from the moment all its dependencies are done.
+/// A task as it is stored. The tasks of a step are created when its last dependency finishes.
 struct TaskInfo {
     TaskRef task;
     TaskStatus status = TaskStatus::queued;
-    MessageId message;  ///< the same over all attempts; gone from the queue when the task ends
-    int attempts = 0;   ///< starts
-    int delivery = 0;   ///< of the last start
-    WorkerId worker;    ///< of the last start
-    std::optional<Json> input;   ///< of a map's task: its element
-    std::optional<Json> output;  ///< of a successful one
+    MessageId message;           ///< the same for all attempts; removed when the task ends
+    int attempts = 0;            ///< number of starts
+    int delivery = 0;            ///< at the last start
+    WorkerId worker;             ///< at the last start
+    std::optional<Json> input;   ///< for a task of a map: its element
+    std::optional<Json> output;  ///< the result of a successful task
     std::string error;           ///< of the last failed attempt
     Timestamp queued_at;
     std::optional<Timestamp> started_at;
-    std::optional<Timestamp> completed_at;  ///< whatever the end: see the status
+    std::optional<Timestamp> completed_at;  ///< when it ended, with any status
 };
 
-/// A task in the caller's hands: polled, to be completed or failed by its delivery.
+/// A task that is leased to the caller, to be completed or failed by its delivery.
 struct Task {
     TaskRef task;
     std::string flow;
-    Json
-        input;  ///< {"run": <the run's input>, "<dependency>": <its output>, ...}; a map's: element
+    /// `{"run": the run's input, "DEPENDENCY": its output, ...}`; for a map: the element.
+    Json input;
     MessageId message;
-    int attempts = 0;
-    int delivery = 0;
-    Timestamp lease_ends_at;
+    int attempts = 0;         ///< number of starts, this one included
+    int delivery = 0;         ///< the fencing token: pass it to complete_task() and fail_task()
+    Timestamp lease_ends_at;  ///< another caller may get the task then
 };
 
-/// What became of a report about a task. All but done have changed nothing.
+/// The outcome of a report about a task. Only `done` changes anything.
 enum class TaskOutcome {
-    done,
-    finished,      ///< it has its result already
+    done,          ///< recorded, and durable
+    finished,      ///< the task has its result already
     cancelled,     ///< its run was cancelled, or has failed
-    lease_lost,    ///< it was handed out again since
-    not_running,   ///< it waits for its next attempt
-    unknown_task,  ///< there is no such run, step or task
+    lease_lost,    ///< the task was delivered again in the meantime
+    not_running,   ///< the task waits for its next attempt
+    unknown_task,  ///< no such run, step or task
 };
-[[nodiscard]] std::string_view to_string(TaskOutcome outcome);
+/// The name: "done", "finished", ...
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(TaskOutcome outcome);
 
-/// What a task's handler works with. Its lease is extended while it runs.
-class TaskContext {
+/// The task that a handler executes. The worker extends its lease while the handler runs. Valid
+/// until the handler returns. May be used from several threads. No call does I/O.
+class PAWL_EXPORT TaskContext {
 public:
-    explicit TaskContext(runtime::TaskExecution& execution) : execution_(execution) {}
     TaskContext(const TaskContext&) = delete;
     TaskContext& operator=(const TaskContext&) = delete;
 
+    /// The task that is executed.
     [[nodiscard]] RunId run_id() const;
-    [[nodiscard]] const std::string& flow() const;
-    [[nodiscard]] const std::string& step() const;
-    [[nodiscard]] int task_index() const;
-    [[nodiscard]] int attempt() const;  ///< from 1
-    [[nodiscard]] int delivery() const;
-    [[nodiscard]] const Json& input() const;
-    /// Requested when the task's time is over, its lease lost, its run at an end, or the worker
-    /// stops.
+    [[nodiscard]] const std::string& flow() const;  ///< its slug
+    [[nodiscard]] const std::string& step() const;  ///< its slug
+    [[nodiscard]] int task_index() const;           ///< from 0
+    [[nodiscard]] int attempt() const;              ///< from 1
+    [[nodiscard]] int delivery() const;             ///< the fencing token
+    [[nodiscard]] const Json& input() const;        ///< see Task::input
+    /// Requested when the task's time has elapsed, its lease is lost, its run has ended, or the
+    /// worker stops. Long-running handlers should check it.
     [[nodiscard]] std::stop_token stop_token() const;
-    /// True when nothing of it will be recorded any more.
+    /// True if no result of the task will be recorded any more.
     [[nodiscard]] bool cancelled() const;
-    void log(LogLevel level, std::string_view message) const;
+    void log(LogLevel level, std::string_view message) const;  ///< to the store's log hook
 
 private:
+    friend struct detail::Access;
+    explicit TaskContext(runtime::TaskExecution& execution) : execution_(execution) {}
     runtime::TaskExecution& execution_;
 };
 
-/// A task's function as the engine sees it: JSON in, JSON out.
+/// The function of a task as the engine sees it: JSON in, JSON out.
 using TaskHandler = std::function<Json(TaskContext&, const Json&)>;
 
 namespace detail {
 
-// Called while the exception of the codec is handled: says what the task's input looks like.
-[[noreturn]] void refuse_task_input(const TaskContext& context, const Json& input);
+/// Throws for the exception that is being handled, with a description of the task's input.
+[[noreturn]] PAWL_EXPORT void refuse_task_input(const TaskContext& context, const Json& input);
 
-template <class Input>
-Input decoded_task_input(const TaskContext& context, const Json& json) {
-    try {
-        return JsonCodec<Input>::decode(json);
-    } catch (...) {
-        refuse_task_input(context, json);
+struct DecodeTaskInput {
+    template <class Input>
+    Input operator()(const TaskContext& context, const Json& json) const {
+        try {
+            return JsonCodec<Input>::decode(json);
+        } catch (...) {
+            refuse_task_input(context, json);
+        }
     }
-}
+};
 
 }  // namespace detail
 
-/// Wraps (TaskContext&), (TaskContext&, In) or (TaskContext&, const In&), returning anything that
-/// converts to JSON, or void. In pawl::Json: the text as it is.
-template <class F>
+/// Wraps a function that takes (TaskContext&), (TaskContext&, In) or (TaskContext&, const In&) and
+/// returns void or anything that has a JSON form. With In = pawl::Json the function gets the text
+/// as it is. In is deduced, or named if that is impossible: make_task_handler<In>(generic lambda).
+template <class In = detail::Deduced, class F>
 TaskHandler make_task_handler(F function) {
-    if constexpr (std::invocable<F&, TaskContext&>) {
-        return [function = std::move(function)](TaskContext& context, const Json&) mutable {
-            return detail::encoded_result([&] { return function(context); });
-        };
-    } else {
-        using Signature = detail::HandlerSignature<F>;
-        static_assert(Signature::count == 2, "a task's function takes (TaskContext&, input)");
-        using Input = std::remove_cvref_t<typename Signature::template Argument<1>>;
-        return [function = std::move(function)](TaskContext& context, const Json& json) mutable {
-            const Input input = detail::decoded_task_input<Input>(context, json);
-            return detail::encoded_result([&] { return function(context, input); });
-        };
-    }
+    return detail::make_handler<TaskContext, In>(std::move(function), detail::DecodeTaskInput{});
 }
 
-/// The functions of a flow's steps; or, for some, workflows whose runs do the work.
+/// The handlers of a flow's steps: functions, or workflows whose runs do the work. It is a value.
 class FlowHandlers {
 public:
-    template <class F>
+    /// The function of a step: see make_task_handler(). If it returns, the task has succeeded; if
+    /// it throws, the attempt has failed. It may be called from several threads at the same time.
+    template <class In = detail::Deduced, class F>
     FlowHandlers& on(std::string step, F function) {
-        return handlers_[std::move(step)].function = make_task_handler(std::move(function)), *this;
+        handlers_[std::move(step)].function =
+            detail::make_handler<TaskContext, In>(std::move(function), detail::DecodeTaskInput{});
+        return *this;
     }
-    /// Each task of the step is a run of the workflow, with the task's input, and ends as it does.
+    /// Each task of the step is a run of the workflow with the task's input, and ends as that run.
     FlowHandlers& on(std::string step, const WorkflowRef& workflow) {
-        return handlers_[std::move(step)].workflow = workflow.name(), *this;
+        handlers_[std::move(step)].workflow = workflow.name();
+        return *this;
     }
 
+    /// The handler of one step.
     struct Entry {
         TaskHandler function = {};
         std::string workflow = {};  ///< instead of `function`
     };
-    [[nodiscard]] const std::map<std::string, Entry>& entries() const { return handlers_; }
+    [[nodiscard]] const std::map<std::string, Entry>& entries() const {
+        return handlers_;
+    }  ///< by step
 
 private:
     std::map<std::string, Entry> handlers_;
 };
 
-/// Declares a flow. Making one does no I/O.
-class Flow {
+/// Declares a flow: its options, its steps and, for a worker, their handlers. It is a value: copy
+/// it, keep it. Only create() does I/O, and wrong declarations are reported there.
+class PAWL_EXPORT Flow {
 public:
+    /// A flow without steps.
     explicit Flow(std::string slug) { shape_.slug = std::move(slug); }
 
-    Flow& max_attempts(int value) { return shape_.options.max_attempts = value, *this; }
-    Flow& base_delay(Duration value) { return shape_.options.base_delay = value, *this; }
-    Flow& timeout(Duration value) { return shape_.options.timeout = value, *this; }
+    // One setter per field of FlowOptions.
+    /// @{
+    /// Sets the option of that name: see FlowOptions.
+    Flow& max_attempts(int value) {
+        shape_.options.max_attempts = value;
+        return *this;
+    }
+    Flow& backoff_base(Duration value) {
+        shape_.options.backoff_base = value;
+        return *this;
+    }
+    Flow& task_timeout(Duration value) {
+        shape_.options.task_timeout = value;
+        return *this;
+    }
+    /// @}
+    Flow& base_delay(Duration value) { return backoff_base(value); }  ///< pgflow's name
+    Flow& timeout(Duration value) { return task_timeout(value); }     ///< pgflow's name
 
+    /// Adds a step that starts when all of `deps`, which are declared before it, have finished.
     Flow& step(std::string slug, std::vector<std::string> deps = {}, FlowStepOptions options = {}) {
         shape_.steps.push_back(
             {std::move(slug), StepType::single, std::move(deps), std::move(options)}
         );
         return *this;
     }
-    /// One task per element of the output of `dep`; without one, of the run's input.
+    /// One task per element of the output of `dep`, or of the run's input if `dep` is empty.
     Flow& map(std::string slug, const std::string& dep = {}, FlowStepOptions options = {}) {
         std::vector<std::string> deps;
         if (!dep.empty()) deps.push_back(dep);
@@ -257,34 +289,45 @@ public:
         );
         return *this;
     }
-    /// The function of a step, for worker.flow(): see FlowHandlers.
-    template <class F>
+    /// The handler of a step, a function or a workflow, for WorkerBuilder::flow(): see
+    /// FlowHandlers.
+    template <class In = detail::Deduced, class F>
     Flow& on(std::string step, F function) {
-        return handlers_.on(std::move(step), std::move(function)), *this;
+        if constexpr (std::same_as<F, WorkflowRef>) {
+            handlers_.on(std::move(step), function);
+        } else {
+            handlers_.template on<In>(std::move(step), std::move(function));
+        }
+        return *this;
     }
 
-    /// All of it in one transaction. On an existing flow: options that are given are changed, steps
-    /// that are new are added; a step that differs from the stored one is refused (flow_mismatch).
+    /// Stores the declaration, in one transaction. On an existing flow it changes the options that
+    /// are set and adds new steps; a step that differs from the stored one is refused
+    /// (flow_mismatch). Returns after the commit. Throws invalid_argument too.
     Flow& create(const Store& store);
-    /// A run of it: a Trigger with all its options.
+    /// A run of the flow with this input, to be executed: see TriggerOf.
     [[nodiscard]] Trigger start(Json input = {}) const {
         return Trigger(NewRun{shape_.slug, std::move(input), {}, true});
     }
+    /// The same with a typed value. Needs <pawl/json.h>.
     template <class T>
     [[nodiscard]] Trigger start(const T& input) const {
-        return start(Json(JsonCodec<T>::encode(input)));
+        return start(Json(detail::encode(input)));
     }
 
+    /// What create() stores.
     [[nodiscard]] const FlowShape& shape() const { return shape_; }
+    /// The handlers that on() set.
     [[nodiscard]] const FlowHandlers& handlers() const { return handlers_; }
 
 private:
     FlowShape shape_;
     FlowHandlers handlers_;
 };
-/// Slugs: 1 to 128 letters, digits and '_', not starting with a digit; "run" is reserved.
+/// A declaration, or the flow of that name: pawl::flow("shop").start(order).execute(store). A slug
+/// has 1 to 128 letters, digits and '_', and does not start with a digit; "run" is reserved.
 [[nodiscard]] inline Flow flow(std::string slug) {
     return Flow(std::move(slug));
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

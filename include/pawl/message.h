@@ -1,78 +1,90 @@
-// A message: what stands in a queue, and what is left of it in the archive.
+// A message: one unit of work in a queue. It is live until it is settled. Settled messages are kept
+// in the archive, if the queue keeps one.
 #pragma once
 
 #include <optional>
+#include <pawl/codec.h>
 #include <pawl/types.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace pawl {
+namespace pawl::inline v0 {
 
-/// Where a live message stands now. A lease or a delay that has ended counts as ready.
+/// The state of a live message. ready: it can be delivered now. waiting: it is delayed, or backs
+/// off after a failure. leased: a worker or a caller of dequeue() holds it. A lease or a delay that
+/// has elapsed counts as ready.
 enum class MessageState { ready, waiting, leased };
-[[nodiscard]] std::string_view to_string(MessageState state);
+/// The name: "ready", "waiting", "leased".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(MessageState state);
 
+/// A live message, as it was when it was read: a copy that does not change.
 struct Message {
     MessageId id;
     std::string queue;
-    int delivery = 0;  ///< number of the hand-out, 0 before the first: the fencing token
-    int strikes = 0;   ///< hand-outs since the last report: what poison is judged by
+    int delivery = 0;  ///< how often it was delivered, 0 before the first time: the fencing token
+    int strikes = 0;   ///< deliveries since the last report; too many make it a dead letter
     int attempts = 0;  ///< how often a handler has failed it
-    int priority = 0;
+    int priority = 0;  ///< higher first
     MessageState state = MessageState::ready;
     Timestamp enqueued_at;
-    Timestamp visible_at;  ///< when it can be handed out (again); for a leased one, the lease's end
-    WorkerId worker;       ///< the holder, where it is a registered worker
+    Timestamp visible_at;    ///< when it can be delivered (again); if leased, the end of the lease
+    WorkerId worker;         ///< the holder, if it is a registered worker
     std::string last_error;  ///< of the last failed attempt
     Json payload;
 
+    /// The right to settle this delivery of the message.
     [[nodiscard]] Lease lease() const { return {id, delivery}; }
-    /// The payload as a T. Throws Error(serialization_error). Needs <pawl/json.h>.
+    /// The payload as a T. Throws serialization_error, which names the message. Needs
+    /// <pawl/json.h>.
     template <class T>
     [[nodiscard]] T as() const {
-        return JsonCodec<T>::decode(payload);
+        return detail::decode<T>(payload, [this] {
+            return "message " + std::to_string(id.value()) + " of queue '" + queue + "'";
+        });
     }
 };
 
-/// A settled message. Done ones have no reason; dead letters say why they ended.
+/// A settled message.
 struct ArchivedMessage {
     MessageId id;
     std::string queue;
-    int delivery = 0;
+    int delivery = 0;  ///< at the end; see Message for this and the next three
     int strikes = 0;
     int attempts = 0;
     int priority = 0;
-    bool dead = false;
-    std::string reason;
+    bool dead = false;   ///< a dead letter: it was given up
+    std::string reason;  ///< for a dead letter: why it was given up
     Timestamp enqueued_at;
     Timestamp archived_at;
-    WorkerId worker;
+    WorkerId worker;  ///< the last holder, if it was a registered worker
     Json payload;
 };
 
+/// How a message is added to a queue.
 struct EnqueueOptions {
-    int priority = 0;                  ///< higher first; equal ones in order of arrival
-    Duration delay{0};                 ///< from the database's now
+    int priority = 0;   ///< higher first; equal ones in order of arrival; -1,000,000 to 1,000,000
+    Duration delay{0};  ///< before the first delivery, by the database's clock; up to 100 years
     std::optional<Timestamp> at = {};  ///< a time instead of a delay; the past means now
 };
 
-/// One element of a batch.
+/// One message of a batch.
 struct NewMessage {
     Json payload = {};
     EnqueueOptions options = {};
 };
 
+/// How messages are taken from a queue by hand.
 struct DequeueOptions {
-    int max_messages = 1;
-    std::optional<Duration> lease = {};  ///< default: the queue's
-    Duration wait{0};                    ///< how long to wait for a first message; no busy polling
+    int max_messages = 1;                ///< 1 to 10,000
+    std::optional<Duration> lease = {};  ///< how long they are held; default: the queue's
+    Duration wait{0};  ///< how long the call blocks until there is a message; it does not busy-wait
 };
 
-/// Keyset paging: pass the last id seen as `after` to get the next page.
+/// Keyset paging by id: pass the last id of a page as `after` to get the next page.
 struct PageRequest {
     MessageId after = {};
-    int limit = 100;
+    int limit = 100;  ///< 1 to 10,000
 };
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

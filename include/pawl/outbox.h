@@ -1,5 +1,5 @@
-// The outbox: integration events that commit with the state change they tell of, and the dispatcher
-// that delivers them, at least once, in order per aggregate, with a stable id for deduplication.
+// The outbox: integration events that commit with the state change that they describe, and the
+// dispatcher that delivers them: at least once, in order per aggregate, with a stable id.
 //
 //   ctx.publish("invoice.paid", payload);                         // in a workflow, like a step
 //   store.publish({"invoice.paid", payload, "invoice-42"});       // or publish_in(...)
@@ -20,26 +20,30 @@
 #include <string_view>
 #include <vector>
 
-namespace pawl {
-
-class Store;
-namespace runtime {
+namespace pawl::runtime {
 class OutboxDispatcher;
 }
 
+namespace pawl::inline v0 {
+
+class Store;
+
+/// An event to be published.
 struct NewOutboxEvent {
     std::string type;  ///< "invoice.paid": 1 to 255 bytes
     Json payload = {};
-    std::string aggregate = {};  ///< events of one aggregate are delivered in order; "" none
+    std::string aggregate = {};  ///< events of one aggregate are delivered in order; "" for none
     std::string subject = {};    ///< CloudEvents' subject; default: the aggregate
     std::optional<std::string> traceparent = {};  ///< W3C trace context, passed on
 };
 
-/// pending: to be delivered, maybe again; published: delivered; parked: given up after
-/// max_attempts, with its error, until somebody retries it.
+/// pending: to be delivered, possibly again. published: delivered. parked: given up after
+/// max_attempts, until Store::retry_parked().
 enum class OutboxStatus { pending, published, parked };
-[[nodiscard]] std::string_view to_string(OutboxStatus status);  ///< PENDING, PUBLISHED, PARKED
+/// The name, the same as in SQL: "PENDING", "PUBLISHED", "PARKED".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(OutboxStatus status);
 
+/// An event as it is stored.
 struct OutboxEvent {
     std::int64_t id = 0;   ///< order of arrival
     std::string event_id;  ///< a UUID, the same at every delivery: what consumers deduplicate by
@@ -48,74 +52,99 @@ struct OutboxEvent {
     std::string aggregate;
     std::string subject;
     std::optional<std::string> traceparent;
-    RunId run;  ///< of ctx.publish and of automatic events
+    RunId run;  ///< the run that published it, if one did
     OutboxStatus status = OutboxStatus::pending;
-    int attempts = 0;
-    std::string last_error;
+    int attempts = 0;        ///< failed deliveries
+    std::string last_error;  ///< of the last failed delivery
     Timestamp created_at;
-    std::optional<Timestamp> visible_at;  ///< of a pending one: when it is tried (again)
+    std::optional<Timestamp> visible_at;  ///< for a pending event: when it is delivered (again)
     std::optional<Timestamp> published_at;
 };
 
+/// Selects events. An event matches if every field that is set matches.
 struct OutboxFilter {
     std::optional<OutboxStatus> status = {};
     std::optional<std::string> type = {};
     std::optional<std::string> aggregate = {};
     RunId run = {};
-    std::int64_t after = 0;  ///< keyset paging, oldest first
-    int limit = 100;
+    std::int64_t after = 0;  ///< keyset paging, oldest first: the last id of the page before
+    int limit = 100;         ///< 1 to 10,000
 };
 
-/// What became of one delivery.
+/// The result of one delivery.
 struct SinkResult {
+    /// What the dispatcher does next.
     enum class Kind { delivered, retry, reject };
-    Kind kind = Kind::delivered;  ///< reject: trying again is useless, the event is parked
-    std::string error = {};
-    std::optional<Duration> retry_after = {};
+    Kind kind = Kind::delivered;               ///< reject: a retry is useless, the event is parked
+    std::string error = {};                    ///< for retry and reject: why; stored and shown
+    std::optional<Duration> retry_after = {};  ///< for retry; default: the dispatcher's backoff
 };
 
-/// Where events go. Called from the dispatcher's threads, for one aggregate one call at a time.
+/// Delivers one event. Called from the dispatcher's threads, one call at a time per aggregate. An
+/// exception counts as retry. It may get an event twice, with the same event_id.
 using Sink = std::function<SinkResult(const OutboxEvent&)>;
 
+/// The options of http_sink().
 struct HttpSinkOptions {
-    enum class Mode { structured, binary };  ///< CloudEvents 1.0 over HTTP
+    /// CloudEvents 1.0 over HTTP: the event is the body, or its attributes are headers.
+    enum class Mode { structured, binary };
     Mode mode = Mode::structured;
-    std::string source = "pawl";
-    Duration timeout = 10s;  ///< of the whole call
+    std::string source = "pawl";                  ///< CloudEvents' source
+    Duration timeout = std::chrono::seconds(10);  ///< for the whole call
     bool verify_tls = true;
     std::string ca_file = {};                         ///< default: the system's
     std::map<std::string, std::string> headers = {};  ///< e.g. Authorization; never logged
 };
-/// POSTs each event. 2xx: delivered; 408, 429 (Retry-After is obeyed), 5xx and connection errors:
-/// tried again; other answers: parked. Throws invalid_url; backend_missing where this build has no
-/// HTTP.
-[[nodiscard]] Sink http_sink(const std::string& url, HttpSinkOptions options = {});
+/// POSTs each event. 2xx means delivered. 408, 429 (with Retry-After), 5xx and connection errors
+/// are retried; other answers park the event. The program must link pawl::http. Throws invalid_url,
+/// and backend_missing if this build has no HTTP.
+[[nodiscard]] PAWL_EXPORT Sink http_sink(std::string_view url, HttpSinkOptions options = {});
 /// Appends each event as one line of CloudEvents JSON, flushed to disk before it counts as
-/// delivered.
-[[nodiscard]] Sink file_sink(const std::string& path, const std::string& source = "pawl");
+/// delivered. The file is opened at each delivery; an error is a failed delivery.
+[[nodiscard]] PAWL_EXPORT Sink file_sink(std::string_view path, std::string_view source = "pawl");
 /// The event as a CloudEvents 1.0 JSON object.
-[[nodiscard]] Json to_cloud_event(const OutboxEvent& event, const std::string& source);
+[[nodiscard]] PAWL_EXPORT Json to_cloud_event(const OutboxEvent& event, std::string_view source);
 
+/// The options of a dispatcher.
 struct DispatcherOptions {
-    int max_attempts = 10;  ///< then the event is parked
-    Duration backoff_base = 1s;
-    Duration backoff_cap = 5min;
-    Duration lease = 60s;  ///< what a dispatcher that died holds is taken over after that
-    int batch = 100;
+    int max_attempts = 10;                            ///< then the event is parked
+    Duration backoff_base = std::chrono::seconds(1);  ///< wait before the first retry
+    Duration backoff_cap = std::chrono::minutes(5);   ///< the longest wait before a retry
+    /// When the events that a crashed dispatcher held are delivered by another one.
+    Duration lease = std::chrono::seconds(60);
+    int batch = 100;      ///< events per claim
     int concurrency = 4;  ///< aggregates at a time
-    Duration poll_interval = 5s;
+    /// How often it checks the store if no wake-up arrives.
+    Duration poll_interval = std::chrono::seconds(5);
 };
 
-/// Delivers a store's outbox. Several, in any number of processes, are safe together.
-class Dispatcher {
+/// Delivers the outbox of a store. Any number of dispatchers, in any number of processes, may run
+/// at the same time. It can be moved, not copied, and keeps the store open. Its functions may be
+/// called from any thread. While the database is away it keeps trying, and logs it.
+class PAWL_EXPORT Dispatcher {
 public:
-    explicit Dispatcher(std::shared_ptr<runtime::OutboxDispatcher> implementation);
-    void start();
-    int dispatch_once();  ///< what is due now; returns how many were delivered
-    void stop();          ///< idempotent; waits for deliveries under way
+    /// @{
+    /// Moves the handle; the dispatcher continues.
+    Dispatcher(Dispatcher&&) noexcept;
+    Dispatcher& operator=(Dispatcher&&) noexcept;
+    /// @}
+
+    /// Calls stop(): it blocks until the deliveries in progress have returned.
+    ~Dispatcher();
+    void start();  ///< starts the threads and returns
+    /// Delivers what is due now and returns how many events. Blocks until they are delivered. While
+    /// the database is away it retries for ConnectOptions::retry_timeout, then it throws.
+    int dispatch_once();
+    void stop();  ///< claims no more events and waits for deliveries in progress; idempotent
+
 private:
+    friend struct detail::Access;
+    explicit Dispatcher(std::shared_ptr<runtime::OutboxDispatcher> implementation);
     std::shared_ptr<runtime::OutboxDispatcher> implementation_;
 };
-[[nodiscard]] Dispatcher dispatcher(const Store& store, Sink sink, DispatcherOptions options = {});
+/// Creates a dispatcher, which does nothing before start(). A worker can dispatch too: see
+/// WorkerBuilder::dispatch(). Throws invalid_argument.
+[[nodiscard]] PAWL_EXPORT Dispatcher
+dispatcher(const Store& store, Sink sink, DispatcherOptions options = {});
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -1,10 +1,17 @@
-// Everything but the JSON adapter (<pawl/json.h>) and the test kit (<pawl/testing.h>).
+// Everything except the opt-in headers: <pawl/json.h> (typed values), <pawl/format.h> (fmt),
+// <pawl/compat.h> (names of other engines) and <pawl/testing.h> (the test clock).
+//
+// To read the headers from the beginning: types.h and error.h (the small types), store.h (open a
+// store), message.h and queue.h (queues), workflow.h and run.h (trigger runs, follow them),
+// context.h (write a workflow), worker.h (execute), then flow.h, schedule.h, outbox.h, retention.h
+// and stats.h as needed. Names in namespace pawl::detail are internal and may change at any time.
 #pragma once
 
 #include <pawl/context.h>
 #include <pawl/discovery.h>
 #include <pawl/error.h>
 #include <pawl/flow.h>
+#include <pawl/log.h>
 #include <pawl/message.h>
 #include <pawl/outbox.h>
 #include <pawl/queue.h>
@@ -19,3 +26,6 @@
 #include <pawl/worker.h>
 #include <pawl/worker_info.h>
 #include <pawl/workflow.h>
+
+/// Durable workflows and message queues on SQLite or PostgreSQL.
+namespace pawl {}

@@ -7,7 +7,7 @@
 #include <pawl/types.h>
 #include <string>
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 /// A number of things, counted up to a limit: 10,000 unless a call says otherwise. If there are, or
 /// may be, more, `exact` is false and the value is a lower bound.
@@ -15,23 +15,28 @@ struct Count {
     std::int64_t value = 0;
     bool exact = true;
 
+    /// The value.
     // NOLINTNEXTLINE(google-explicit-constructor, hicpp-explicit-conversions): it is a number
     operator std::int64_t() const { return value; }
+    /// The sum is exact if both are.
     Count& operator+=(const Count& other) {
         value += other.value;
         exact = exact && other.exact;
         return *this;
     }
+    /// The sum is exact if both are.
     friend Count operator+(Count a, const Count& b) { return a += b; }
 };
 /// "17", or "10000+" for a lower bound.
 [[nodiscard]] inline std::string to_string(const Count& count) {
     return std::to_string(count.value) + (count.exact ? "" : "+");
 }
+/// Prints to_string().
 inline std::ostream& operator<<(std::ostream& out, const Count& count) {
     return out << to_string(count);
 }
 
+/// The state of one queue.
 struct QueueStats {
     std::string queue;
     bool paused = false;
@@ -54,10 +59,10 @@ struct StoreStats {
     Count leased;
     Count archived;
     Count dead;
-    std::int64_t workers_live = 0;
-    std::int64_t workers_lost = 0;
+    std::int64_t workers_live = 0;  ///< workers that send heartbeats
+    std::int64_t workers_lost = 0;  ///< see WorkerInfo::lost
     Count workers_stopped;
-    int schema_version = 0;
+    int schema_version = 0;  ///< of the database
 };
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -1,11 +1,22 @@
 // The store: one SQLite file or one schema of a PostgreSQL database, with everything pawl keeps.
+//
+//   pawl::Store store = pawl::connect("sqlite:app.db");
+//   store.install();
+//   store.create_queue("mail");
+//
+// How names are formed: store.queue(name) and store.run(id) are handles with verbs. Plural nouns
+// list (queues, runs, workflows, ...). create_ and delete_ define things; _info reads one
+// definition.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
-#include <functional>
 #include <memory>
+#include <pawl/codec.h>
 #include <pawl/error.h>
+#include <pawl/export.h>
 #include <pawl/flow.h>
+#include <pawl/log.h>
 #include <pawl/outbox.h>
 #include <pawl/queue.h>
 #include <pawl/retention.h>
@@ -14,48 +25,40 @@
 #include <pawl/stats.h>
 #include <pawl/worker_info.h>
 #include <pawl/workflow.h>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace pawl {
+namespace pawl::inline v0 {
 
-namespace engine {
-class WorkerWatch;
-}
-
-enum class LogLevel { debug, info, warning, error };
-[[nodiscard]] std::string_view to_string(LogLevel level);
-/// Called from any thread, one call at a time. Must not call back into the store.
-using LogHook = std::function<void(LogLevel, std::string_view message)>;
-/// Writes lines of level info and above to standard error, with the time: the default. The
-/// environment variable PAWL_LOG changes the level: debug, info, warning, error or off.
-void log_to_stderr(LogLevel level, std::string_view message);
-
+/// The options of connect(). docs/configuration.md has them as a table.
 struct ConnectOptions {
-    Duration lease = 30s;      ///< for queues and workers that name none
-    Duration heartbeat = 10s;  ///< how often a worker extends what it holds
-    /// For each connection, the server's first answer included; each host of a URL gets all of it.
-    Duration connect_timeout = 10s;
-    Duration retry_timeout = 30s;  ///< how long a call keeps trying while the database is away
-    /// How long a worker's call waits for PostgreSQL's answer before the connection counts as lost;
-    /// heartbeats wait for a lease's time at most. A commit cut off so is in doubt, and repeated as
-    /// such. Other calls may take as long as they need.
-    Duration call_timeout = 30s;
+    Duration lease = std::chrono::seconds(30);      ///< for queues and workers that set none
+    Duration heartbeat = std::chrono::seconds(10);  ///< how often a worker extends its leases
+    /// The limit for opening one connection, the server's first answer included. Each host of a URL
+    /// gets all of it.
+    Duration connect_timeout = std::chrono::seconds(10);
+    /// How long a call keeps trying while the database is away.
+    Duration retry_timeout = std::chrono::seconds(30);
+    /// How long a worker's call waits for PostgreSQL's answer before the connection counts as lost.
+    /// Heartbeats wait for at most the time of a lease. A commit that is cut off has an unknown
+    /// outcome, and is repeated as such. Other calls have no limit.
+    Duration call_timeout = std::chrono::seconds(30);
     /// How long enqueue, trigger and publish wait for PostgreSQL's answer. Then they throw
-    /// connection_failed with in_doubt(): the call may have been done. A trigger with an
+    /// connection_failed with in_doubt(): the write may have happened. A trigger with an
     /// idempotency key is repeated, up to retry_timeout. Large batches may need more.
     Duration producer_timeout = std::chrono::minutes(1);
-    Duration pause_check_interval = std::chrono::hours(1);  ///< for pauses that name none
+    Duration pause_check_interval = std::chrono::hours(1);  ///< for pauses that set none
     /// How often a waiting call or an idle worker checks the store if no wake-up arrives. Wake-ups
     /// normally arrive within milliseconds, so this only bounds the delay after a lost one.
-    Duration poll_interval = 5s;
-    /// Of messages, inputs, and outputs of steps and runs.
+    Duration poll_interval = std::chrono::seconds(5);
+    /// The limit for messages, inputs, and outputs of steps and runs.
     std::size_t max_payload_bytes = 1 << 20;
-    LogHook log = log_to_stderr;     ///< nullptr: silence
+    LogHook log = log_to_stderr;     ///< nullptr means no log
     bool accept_test_clock = false;  ///< lets workers run on a clock that a test has replaced
-    /// How often workers prune what retention lets go, one of all at a time; 0: those of this
-    /// process never do.
+    /// How often workers prune what retention lets go; one worker of the store at a time. 0 means
+    /// that workers of this process never prune.
     Duration prune_interval = std::chrono::minutes(10);
 };
 
@@ -68,14 +71,15 @@ struct LostWork {
     int task_index = 0;  ///< of a flow's task
 };
 /// "run 16 of workflow 'order'", "task 0 of step 'price' in run 17 of flow 'shop'"
-[[nodiscard]] std::string to_string(const LostWork& lost);
+[[nodiscard]] PAWL_EXPORT std::string to_string(const LostWork& lost);
 
-/// What verify() found. If both lists are empty, the schema is what this version of the
-/// library defines, and no work is lost.
+/// What verify() found. If both lists are empty, the schema is what this version of the library
+/// defines, and no work is lost.
 struct SchemaReport {
     int version = 0;                       ///< of the database; 0: not installed
     std::vector<std::string> problems;     ///< "index messages_ready is missing", ...
     std::vector<LostWork> lost_work = {};  ///< store.repair() restores it
+    /// True if nothing was found.
     [[nodiscard]] bool ok() const { return problems.empty() && lost_work.empty(); }
 };
 
@@ -85,10 +89,12 @@ struct InstallReport {
     int version = 0;                    ///< after the call
     std::vector<std::string> repaired;  ///< "index messages_ready is missing: restored", ...
     std::vector<std::string> problems;  ///< what it could not repair, and why
+    /// True if the schema is now what this version of the library defines.
     [[nodiscard]] bool ok() const { return problems.empty(); }
 };
 
-/// Names of another product over the functions of a store: `pgflow` is docs/pgflow.md.
+/// A second set of SQL names, those of another product, over the functions of a store. For pgflow
+/// see docs/pgflow.md.
 enum class Compat { pgflow };
 
 /// What a store was opened with.
@@ -99,28 +105,38 @@ struct StoreInfo {
     ConnectOptions options;
 };
 
+/// Whether a queue or flow is deleted with what it holds, or only if it holds nothing.
 enum class DeleteMode { if_empty, force };
 
-/// A store among those that share a PostgreSQL database, each in a schema of its own, or that lie
-/// beside each other as SQLite files: app.db, app.tenant_a.db. See docs/tenants.md.
+/// One of several stores that share a PostgreSQL database, each in its own schema, or a directory
+/// of SQLite files (app.db, app.tenant_a.db). See docs/tenants.md.
 struct Tenant {
-    std::string name;        ///< what `?schema=` names; without it, `pawl`
-    int schema_version = 0;  ///< may be another one than this library's
+    std::string name;        ///< the value of `?schema=`; `pawl` by default
+    int schema_version = 0;  ///< may differ from this library's
 };
 
-/// A copyable, thread-safe handle. The last copy closes the connections.
-class Store {
+/// A handle of an open store. It is cheap to copy, and may be used from several threads. The
+/// connections and the threads of the store end when its last handle (Store, Queue, Run, Worker,
+/// Dispatcher) is destroyed; the destructor waits for a callback of Run::on_end() that runs.
+///
+/// Calls block until the database has answered. While it is away they retry for
+/// ConnectOptions::retry_timeout, and then throw connection_failed. A write whose outcome is
+/// unknown is repeated only if that is safe; else the call throws an Error with in_doubt(). Calls
+/// inside the caller's own transaction (trigger_in, publish_in, enqueue_in, execute_in) are never
+/// retried. What a call has written is durable on return.
+///
+/// Every call may throw connection_failed, timeout, busy, not_installed, schema_too_new,
+/// schema_too_old and database_error; the comments name the codes in addition to these.
+class PAWL_EXPORT Store {
 public:
-    explicit Store(std::shared_ptr<seam::Backend> backend);
-
-    /// Reads nothing from the database.
+    /// Does not access the database.
     [[nodiscard]] StoreInfo info() const;
 
     /// Creates or upgrades the schema, and restores indexes, functions, views, constraints and
     /// settings that are missing or different. Tables and columns that were dropped are not
     /// restored, because their data are lost: they are reported as problems. Repairs and problems
-    /// are logged as warnings too. Idempotent; safe from several processes at once and while
-    /// workers run. Throws schema_too_new if the database was written by a newer pawl.
+    /// are logged as warnings too. Idempotent; safe from several processes concurrently and while
+    /// workers run.
     InstallReport install() const;
     /// install(), and the schema of that product. Later calls of install() keep it up to date.
     /// PostgreSQL only. Throws invalid_argument on SQLite, and if the product's own schema or that
@@ -140,194 +156,204 @@ public:
     /// stay. Safe while workers run; earlier holders of such a run stay fenced.
     std::vector<LostWork> repair() const;
 
-    /// The tenants that are installed and that we may read, by name. This store need not be one.
+    /// The tenants that are installed and that this role may read, by name. This store need not be
+    /// installed itself.
     [[nodiscard]] std::vector<Tenant> tenants() const;
-    /// Another tenant, with the URL's other parameters and the options of this store, but
-    /// connections of its own; install() makes it. Throws invalid_schema_name, connection_failed.
-    [[nodiscard]] Store tenant(const std::string& name) const;
+    /// Opens another tenant with the options and URL parameters of this store, over connections of
+    /// its own. install() creates it. Throws invalid_schema_name, connection_failed.
+    [[nodiscard]] Store tenant(std::string_view name) const;
 
-    /// Creates the queue or changes the options given. Names: 1 to 128 characters out of letters,
-    /// digits, '_', '-', '.', ':', not starting with '.'.
-    Queue create_queue(const std::string& name, const QueueOptions& options = {}) const;
-    [[nodiscard]] Queue queue(std::string name) const;
+    // --- queues ---
+    /// Creates the queue, or changes the options that are set. A name has 1 to 128 letters, digits,
+    /// '_', '-', '.' or ':', and does not start with '.'.
+    Queue create_queue(std::string_view name, const QueueOptions& options = {}) const;
+    /// The handle of a queue, with every verb: enqueue, dequeue, stats, pause, ... Does no I/O.
+    [[nodiscard]] Queue queue(std::string_view name) const;
+    /// All queues, those of workflows and flows included, by name.
     [[nodiscard]] std::vector<QueueInfo> queues() const;
-    /// Its archive goes with it. if_empty: throws queue_not_empty while live messages or dead
-    /// letters are there.
-    void delete_queue(const std::string& name, DeleteMode mode = DeleteMode::if_empty) const;
+    /// Deletes the queue and its archive. if_empty: throws queue_not_empty if there are live
+    /// messages or dead letters.
+    void delete_queue(std::string_view name, DeleteMode mode = DeleteMode::if_empty) const;
 
     // --- workflows ---
-    /// Creates the workflow and its queue, or changes the options given. Names as of queues. Of a
-    /// flow it may change dead_letter_workflow, audit and publish.
-    WorkflowInfo create_workflow(const std::string& name, const WorkflowOptions& options = {})
-        const;
+    /// Creates the workflow and its queue, or changes the options that are set. Same naming rules
+    /// as for queues. For a flow only dead_letter_workflow, audit and publish can be changed.
+    WorkflowInfo create_workflow(std::string_view name, const WorkflowOptions& options = {}) const;
+    /// All workflows and flows, by name.
     [[nodiscard]] std::vector<WorkflowInfo> workflows() const;
-    [[nodiscard]] WorkflowInfo workflow(const std::string& name) const;
-    /// With its finished runs. Throws workflow_has_runs while live ones exist.
-    void delete_workflow(const std::string& name) const;
+    /// One workflow or flow. Throws workflow_not_found.
+    [[nodiscard]] WorkflowInfo workflow_info(std::string_view name) const;
+    /// Deletes the workflow and its finished runs. Throws workflow_has_runs if live runs exist.
+    void delete_workflow(std::string_view name) const;
+    /// Rates and durations of the runs that ended within the window. Throws workflow_not_found.
+    [[nodiscard]] WorkflowMetrics workflow_metrics(
+        std::string_view name, Duration window = std::chrono::hours(1)
+    ) const;
 
-    // --- flows (see pawl/flow.h, whose builder does these in one go) ---
-    /// Creates the flow and its queue, or changes the options given.
-    void create_flow(const std::string& slug, const FlowOptions& options = {}) const;
+    // --- triggers (see pawl/workflow.h for single ones) ---
+    /// @{
+    /// Creates many runs, of one or several workflows, in one commit: all or nothing. An error
+    /// names the index of the bad one. Handles are in the order of `runs`.
+    std::vector<Run> trigger(std::span<const NewRun> runs) const;
+    std::vector<Run> trigger(std::span<const Trigger> triggers) const;
+    /// @}
+
+    /// The same inside the caller's own open transaction.
+    std::vector<Run> trigger_in(Transaction transaction, std::span<const NewRun> runs) const;
+
+    // --- flows (pawl/flow.h has a builder for these) ---
+    /// Creates the flow and its queue, or changes the options that are set.
+    void create_flow(std::string_view slug, const FlowOptions& options = {}) const;
     /// Adding the same step again changes nothing; a different one of that name is refused
     /// (flow_mismatch). Throws flow_not_found, invalid_argument.
-    void add_step(const std::string& flow, const FlowStep& step) const;
-    /// As it is stored. Throws flow_not_found.
-    [[nodiscard]] FlowShape get_flow_shape(const std::string& slug) const;
+    void add_step(std::string_view flow, const FlowStep& step) const;
+    /// The stored declaration. Throws flow_not_found.
+    [[nodiscard]] FlowShape flow_shape(std::string_view slug) const;
     /// Creates the flow, or finds it the same; a different one is refused (flow_mismatch). If the
     /// answer was lost and the call is repeated, the flow that it created is found: `same`.
     EnsuredFlow ensure_flow(const FlowShape& shape, EnsureMode mode = EnsureMode::refuse_different)
         const;
-    /// With its runs; if_empty: throws workflow_has_runs while live ones exist.
-    void delete_flow_and_data(const std::string& slug, DeleteMode mode = DeleteMode::if_empty)
-        const;
-    [[nodiscard]] std::vector<TaskInfo> tasks(RunId run) const;  ///< by step, then index
-    /// Starts up to `qty` tasks and hands them out, without a worker. `vt`: the lease of tasks that
-    /// have no timeout.
+    /// Deletes the flow and its runs. if_empty: throws workflow_has_runs if live runs exist.
+    void delete_flow_and_data(std::string_view slug, DeleteMode mode = DeleteMode::if_empty) const;
+    /// Starts up to `max_tasks` tasks for the caller, without a worker. `lease` is that of tasks
+    /// without a timeout.
     [[nodiscard]] std::vector<Task> poll_for_tasks(
-        const std::string& flow, int qty = 1, Duration vt = 30s
+        std::string_view flow, int max_tasks = 1, Duration lease = std::chrono::seconds(30)
     ) const;
-    /// The task has succeeded; what depends on it may start. With the delivery it is fenced:
-    /// without (0), the first report wins.
-    /// If the answer is lost the report is repeated, and is `done` if it had been recorded.
+    /// Reports success of a task; its dependents may start. A delivery above 0 fences the report;
+    /// with 0 the first report wins. If the answer is lost the report is repeated, and is `done` if
+    /// it had been recorded.
     TaskOutcome complete_task(const TaskRef& task, const Json& output, int delivery = 0) const;
-    /// An attempt has failed: again after the backoff, or, with all attempts used, the task fails.
-    /// Without the delivery a lost answer is not repeated but in_doubt(): the next attempt may be
-    /// under way.
-    TaskOutcome fail_task(const TaskRef& task, const std::string& error, int delivery = 0) const;
+    /// Reports a failed attempt: the task is retried after the backoff, or fails if all attempts
+    /// are used. Without the delivery a lost answer throws with in_doubt() and is not repeated,
+    /// because the next attempt may have started.
+    TaskOutcome fail_task(const TaskRef& task, std::string_view error, int delivery = 0) const;
 
-    // --- runs; all throw run_not_found ---
-    [[nodiscard]] Run run(RunId id) const { return {backend_, id}; }
-    [[nodiscard]] RunInfo get_run(RunId id) const;
+    // --- runs ---
+    /// The handle of a run, with every verb: info, steps, history, wait, cancel, resume, retry,
+    /// fork,
+    /// ... Does no I/O.
+    [[nodiscard]] Run run(RunId id) const;
+    /// The runs that match, newest first. Soft-deleted ones only if the filter includes them.
     [[nodiscard]] std::vector<RunInfo> runs(const RunFilter& filter = {}, const RunPage& page = {})
         const;
     /// Each count stops at `limit` (1 to 1,000,000) and says so.
     [[nodiscard]] RunCounts count_runs(const RunFilter& filter = {}, std::int64_t limit = 10'000)
         const;
-    [[nodiscard]] std::vector<StepInfo> steps(RunId run) const;  ///< in the order of the run
-    [[nodiscard]] StepInfo step(RunId run, const std::string& id) const;  ///< step_not_found
-    [[nodiscard]] std::vector<RunEvent> events(RunId run) const;
-    /// The run's story in the order of time, each thing once: what its rows show and what only
-    /// events tell any more. See WorkflowOptions::audit for how much that is.
-    [[nodiscard]] std::vector<HistoryEntry> history(RunId run) const;
-    /// The run with all it was retried or forked from, and all that was made from these, by id.
-    [[nodiscard]] std::vector<RunInfo> lineage(RunId run) const;
 
-    /// Gives the step at which the run waits its result and lets the run continue. The first
-    /// resume wins. Throws run_finished, step_finished; step_not_waiting if the run does not wait
-    /// at the step, unless ResumeOptions::early is set; invalid_argument for a step that sleeps or
-    /// waits for another run. If the run cannot decode the data, the step is paused again and can
-    /// be resumed again (docs/workflows.md).
+    // Short forms of the verbs of Run, for callers that have an id.
+    /// @{
+    /// The verb of that name of the handle run(id).
+    void cancel(RunId run, std::string_view reason) const { this->run(run).cancel(reason); }
+    void wake(RunId run) const { this->run(run).wake(); }
+    Run retry(RunId run) const { return this->run(run).retry(); }
+    Run fork(RunId run, std::string_view from_step) const { return this->run(run).fork(from_step); }
+    void delete_run(RunId run, std::string_view reason) const { this->run(run).remove(reason); }
     void resume(
-        RunId run, const std::string& step, const Json& data = {}, const ResumeOptions& options = {}
-    ) const;
-    template <class T>
-    void resume(
-        RunId run, const std::string& step, const T& data, const ResumeOptions& options = {}
+        RunId run, std::string_view step, const Json& data = {}, const ResumeOptions& options = {}
     ) const {
-        resume(run, step, JsonCodec<T>::encode(data), options);
+        this->run(run).resume(step, data, options);
     }
-    /// On return the run is CANCELLED and nothing more of it is recorded; a worker in it is told.
-    /// Throws run_finished.
-    void cancel(RunId run, const std::string& reason) const;
-    /// Lets a waiting run (delayed, retrying, paused) be taken up now. A sleep that is not over
-    /// goes on sleeping. No effect on one that is ready or in a worker's hands.
-    void wake(RunId run) const;
-    /// A new run, linked to a failed or cancelled one, that takes its finished steps over. Throws
-    /// run_not_failed.
-    Run retry(RunId run) const;
-    /// A new run from any run, which takes over only the finished steps before `from_step`. Throws
-    /// step_not_found.
-    Run fork(RunId run, const std::string& from_step) const;
-    /// Soft: a live run is cancelled, the run is hidden from lists, its idempotency key is free.
-    void delete_run(RunId run, const std::string& reason) const;
+    template <class T>
+    void resume(RunId run, std::string_view step, const T& data, const ResumeOptions& options = {})
+        const {
+        this->run(run).resume(step, data, options);
+    }
+    /// @}
 
     // --- schedules (see pawl/schedule.h) ---
-    /// Creates the schedule, or changes what is given of an existing one; where its times change,
-    /// the next is counted from now. Throws workflow_not_found, invalid_argument (points at the
-    /// field).
-    ScheduleInfo schedule(
-        const std::string& name,
-        const std::string& workflow,
-        const std::string& cron,
+    /// Creates the schedule, or changes the options that are set. If its times change, the next
+    /// fire time is counted from now. Throws workflow_not_found; invalid_argument, which points at
+    /// the field.
+    ScheduleInfo create_schedule(
+        std::string_view name,
+        std::string_view workflow,
+        std::string_view cron,
         const Json& params = {},
         const ScheduleOptions& options = {}
     ) const;
+    /// The same for a typed value, through <pawl/json.h>.
     template <class T>
-    ScheduleInfo schedule(
-        const std::string& name,
-        const std::string& workflow,
-        const std::string& cron,
+    ScheduleInfo create_schedule(
+        std::string_view name,
+        std::string_view workflow,
+        std::string_view cron,
         const T& params,
         const ScheduleOptions& options = {}
     ) const {
-        return schedule(name, workflow, cron, JsonCodec<T>::encode(params), options);
+        return create_schedule(name, workflow, cron, Json(detail::encode(params)), options);
     }
     [[nodiscard]] std::vector<ScheduleInfo> schedules() const;  ///< by name
     /// This and the next four throw schedule_not_found.
-    [[nodiscard]] ScheduleInfo get_schedule(const std::string& name) const;
-    void pause_schedule(const std::string& name) const;   ///< fires no more until resumed
-    void resume_schedule(const std::string& name) const;  ///< what was missed is not caught up
-    Run run_schedule_now(const std::string& name) const;  ///< one run more, beside its times
-    void delete_schedule(const std::string& name) const;  ///< its runs stay
+    [[nodiscard]] ScheduleInfo schedule_info(std::string_view name) const;
+    void pause_schedule(std::string_view name) const;   ///< it does not fire until resumed
+    void resume_schedule(std::string_view name) const;  ///< missed fire times are not caught up
+    Run run_schedule_now(std::string_view name) const;  ///< triggers an extra run now
+    void delete_schedule(std::string_view name) const;  ///< its runs stay
 
     // --- outbox (see pawl/outbox.h) ---
-    /// Returns the event's id after the commit.
+    /// Puts an event into the outbox. Returns the event's id, a UUID, after the commit. Throws
+    /// invalid_payload, payload_too_large, invalid_argument. An Error with in_doubt() means that
+    /// the event may have been stored.
     std::string publish(const NewOutboxEvent& event) const;
-    /// Inside the caller's own open transaction.
+    /// The same inside the caller's own open transaction: the event exists if and only if that
+    /// transaction commits.
     std::string publish_in(Transaction transaction, const NewOutboxEvent& event) const;
+    /// The events that match, oldest first.
     [[nodiscard]] std::vector<OutboxEvent> outbox(const OutboxFilter& filter = {}) const;
-    /// Parked events are tried again: one, or (0) all. Throws outbox_event_not_found.
+    /// Delivers parked events again: one, or all if `id` is 0. Throws outbox_event_not_found.
     std::int64_t retry_parked(std::int64_t id = 0) const;
 
     // --- retention (see pawl/retention.h) ---
-    /// Replaces the policy of that kind for the workflow or queue named; Keep{} keeps its things
-    /// forever. The name all_names ("*") sets the policy of every workflow or queue that has none
-    /// of its own; there Keep{} removes it. Throws workflow_not_found, queue_not_found,
+    /// Replaces the policy of this kind for a workflow or queue. Keep{} keeps everything forever.
+    /// The name all_names ("*") sets the policy of all workflows or queues that have none of their
+    /// own; for it Keep{} removes the policy. Throws workflow_not_found, queue_not_found,
     /// workflow_queue, invalid_argument.
-    void set_retention(RetentionKind kind, const std::string& name, const Keep& keep) const;
-    /// The same for what is of the whole store: outbox, deleted, workers.
+    void set_retention(RetentionKind kind, std::string_view name, const Keep& keep) const;
+    /// The same for the kinds that concern the whole store: outbox, deleted, workers.
     void set_retention(RetentionKind kind, const Keep& keep) const;
-    /// Removes a policy: the one for all applies then, if there is one.
-    void clear_retention(RetentionKind kind, const std::string& name = "") const;
+    /// Removes a policy. The policy for all names then applies, if there is one.
+    void clear_retention(RetentionKind kind, std::string_view name = "") const;
     [[nodiscard]] std::vector<RetentionPolicy> retention() const;  ///< by name, then kind
-    /// Removes what the policies let go, now, in short transactions with pauses in between. Safe
-    /// beside workers and other pruners; where it is interrupted, the next one goes on.
+    /// Removes everything that the policies let go, in short transactions with pauses in between.
+    /// Safe while workers and other pruners run. If it is interrupted, the next one continues.
     PruneReport prune(const PruneOptions& options = {}) const;
 
     // --- workers ---
+    /// All registered workers of all processes, stopped ones included, by id.
     [[nodiscard]] std::vector<WorkerInfo> workers() const;
-    [[nodiscard]] WorkerInfo worker(WorkerId id) const;
-    /// Moves a worker, of any process. It is notified and obeys immediately, or at its next
-    /// heartbeat if it does not listen. Throws invalid_transition.
+    [[nodiscard]] WorkerInfo worker_info(WorkerId id) const;  ///< throws worker_not_found
+    /// Changes the status of a worker in any process. The worker is notified and follows
+    /// immediately, or at its next heartbeat if it does not listen. Throws invalid_transition.
     void transition_worker(WorkerId id, WorkerEvent event) const;
-    /// Forgets stopped and lost workers last heard of longer ago than that; returns how many.
+    /// Removes stopped and lost workers whose last heartbeat is older; returns how many.
     std::int64_t purge_workers(Duration older_than) const;
-    /// Forgets one worker, which must have stopped or be lost. Throws worker_not_found,
+    /// Removes one worker, which must have stopped or be lost. Throws worker_not_found,
     /// invalid_transition.
     void delete_worker(WorkerId id) const;
-    /// The messages that a worker holds, runs and tasks included, by id. None for an unknown
+    /// The messages that a worker holds, runs and tasks included, by id. Empty for an unknown
     /// worker.
     [[nodiscard]] std::vector<Message> held_messages(WorkerId id, const PageRequest& page = {})
         const;
 
-    [[nodiscard]] StoreStats stats() const;
-    [[nodiscard]] std::vector<QueueStats> queue_stats() const;
-    [[nodiscard]] Timestamp now() const;  ///< the database's clock
-
-    [[nodiscard]] const std::shared_ptr<seam::Backend>& backend() const { return backend_; }
-    [[nodiscard]] engine::WorkerWatch& worker_watch() const { return *worker_watch_; }
+    [[nodiscard]] StoreStats stats() const;                     ///< sums over all queues
+    [[nodiscard]] std::vector<QueueStats> queue_stats() const;  ///< one per queue, by name
+    [[nodiscard]] Timestamp now() const;                        ///< the database's clock
 
 private:
-    std::shared_ptr<seam::Backend> backend_;
-    std::shared_ptr<engine::WorkerWatch> worker_watch_;
+    friend struct detail::Access;
+    explicit Store(std::shared_ptr<engine::OpenStore> store) : store_(std::move(store)) {}
+
+    std::shared_ptr<engine::OpenStore> store_;
 };
 
 /// Opens a store:
-///   sqlite:path/to/file.db   sqlite::memory:   postgresql://user@host/db   postgres://...
+/// `sqlite:path/to/file.db`, `sqlite::memory:`, `postgresql://user@host/db` or `postgres://...`
 /// Parameters: schema (a tenant, default pawl: see docs/tenants.md), synchronous (SQLite: full,
 /// normal), busy_timeout (SQLite, milliseconds), max_connections, pooler=transaction (PostgreSQL
-/// behind PgBouncer); others go to libpq. The first connection is made here, so that a wrong
-/// address fails at once.
-[[nodiscard]] Store connect(const std::string& url, ConnectOptions options = {});
+/// behind PgBouncer). Others are passed to libpq. connect() opens the first connection, so that a
+/// wrong address fails here, and does not retry. Throws invalid_url, connection_failed,
+/// backend_missing, pooler_detected, invalid_schema_name, invalid_argument.
+[[nodiscard]] PAWL_EXPORT Store connect(std::string_view url, ConnectOptions options = {});
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -1,16 +1,18 @@
-// The test kit: a clock that stands still until it is moved. verify() reports it, and workers
-// refuse it unless ConnectOptions::accept_test_clock says so. Never for production.
+// Opt-in, for tests: a clock of the store that does not advance by itself. Store::verify() reports
+// it, and workers refuse to start with it unless ConnectOptions::accept_test_clock is set. Never
+// use it in production.
 #pragma once
 
 #include <pawl/store.h>
 
-namespace pawl::testing {
+/// Control of a store's clock.
+namespace pawl::inline v0::testing {
 
-/// Replaces the store's clock for every process that uses it, and wakes those that wait.
-void set_clock(const Store& store, Timestamp now);
-void advance_clock(
-    const Store& store, Duration by
-);  ///< from where it stands, or from the real time
-void restore_clock(const Store& store);
+/// Replaces the store's clock for every process that uses the store, and wakes up waiters.
+PAWL_EXPORT void set_clock(const Store& store, Timestamp now);
+/// The same, with the time of the replaced clock, or else the real time, plus `by`.
+PAWL_EXPORT void advance_clock(const Store& store, Duration by);
+/// Returns to the real clock.
+PAWL_EXPORT void restore_clock(const Store& store);
 
-}  // namespace pawl::testing
+}  // namespace pawl::inline v0::testing

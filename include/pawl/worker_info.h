@@ -1,4 +1,4 @@
-// Workers as the store knows them.
+// Workers as the store knows them: Store::workers(). pawl/worker.h has the worker of this process.
 #pragma once
 
 #include <pawl/types.h>
@@ -6,29 +6,33 @@
 #include <string_view>
 #include <vector>
 
-namespace pawl {
+namespace pawl::inline v0 {
 
+/// ready: registered, not started. polling: started. interrupted and suspended: claims nothing.
+/// stopped is final.
 enum class WorkerStatus { ready, polling, interrupted, suspended, stopped };
-/// READY, POLLING, ...: as in SQL.
-[[nodiscard]] std::string_view to_string(WorkerStatus status);
+/// The name, the same as in SQL: "READY", "POLLING", ...
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(WorkerStatus status);
 
 /// What moves a worker from one status to another; see docs/glossary.md for the table.
 enum class WorkerEvent { start_polling, poll_done, interrupt, suspend, resume, stop };
-[[nodiscard]] std::string_view to_string(WorkerEvent event);
+/// The name: "start_polling", ...
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(WorkerEvent event);
 
+/// A worker as it is registered.
 struct WorkerInfo {
     WorkerId id;
     std::string name;  ///< a label: two workers may share it
-    std::string host;
-    int port = 0;
-    int pid = 0;
+    std::string host;  ///< the machine on which it runs
+    int port = 0;      ///< what WorkerOptions::port gave
+    int pid = 0;       ///< its process
     WorkerStatus status = WorkerStatus::ready;
     bool lost = false;  ///< no heartbeat for longer than its lease, and not stopped
-    Duration lease{};
-    std::vector<std::string> subscriptions;
-    std::vector<std::string> handlers;
-    Timestamp started_at;
-    Timestamp heartbeat_at;
+    Duration lease{};   ///< without a heartbeat for this long, its work is delivered to others
+    std::vector<std::string> subscriptions;  ///< WorkerOptions::prefixes
+    std::vector<std::string> handlers;       ///< the queues, workflows and flows that it handles
+    Timestamp started_at;                    ///< when it was registered
+    Timestamp heartbeat_at;                  ///< its last heartbeat
 };
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -6,7 +6,7 @@
 select pg_notify('pawl_{schema_name}', @payload::text)
 
 -- name: probe()
-select 'pawl: is anybody there'
+select 'pawl: probe'
 
 -- name: listen()
 listen "pawl_{schema_name}"

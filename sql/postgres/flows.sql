@@ -1,4 +1,4 @@
--- Definitions of flows. Times come in milliseconds from C++.
+-- Definitions of flows. C++ passes times in milliseconds.
 
 -- name: create_flow(flow, max_attempts, base_delay_ms, timeout_ms)
 select {schema}.create_flow(@flow::text, @max_attempts::integer, @base_delay_ms::bigint / 1000.0,

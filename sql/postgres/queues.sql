@@ -15,8 +15,8 @@ left join {schema}.workflows w on w.workflow_id = q.queue_id
 where @only_queue::text is null or q.name = @only_queue::text
 order by q.name
 
--- name: resolve_queues(names)
-select coalesce(q.queue_id, 0), w.workflow_id is not null
+-- name: resolve_queues(names) -> (queue_id, is_workflow)
+select coalesce(q.queue_id, 0) as queue_id, w.workflow_id is not null as is_workflow
 from unnest(@names::text[]) with ordinality as n (name, place)
 left join {schema}.queues q using (name)
 left join {schema}.workflows w on w.workflow_id = q.queue_id
@@ -24,8 +24,8 @@ order by n.place
 
 -- call: queue_stats -> queue_stats
 
--- The counts of the whole store are in each row; if no queue exists, in the only one.
--- name: backlog(queue_names, count_limit)
-select b.*, {schema}.outbox_lag_ms(), w.live, w.lost
+-- The counts of the whole store are in each row. If no queue matches, the only row has nothing else.
+-- name: backlog(queue_names, count_limit) -> backlog
+select b.*, {schema}.outbox_lag_ms() as outbox_lag_ms, w.live, w.lost
 from {schema}.worker_counts(0) w
 left join {schema}.queue_stats(@queue_names::text[], @count_limit::integer) b on true

@@ -1,4 +1,4 @@
--- Runs whose messages or tasks are lost; restored backups.
+-- Runs that have lost their messages or tasks; restored backups.
 
 -- call: find_lost_runs
 -- call: repair_runs

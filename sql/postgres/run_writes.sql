@@ -1,4 +1,4 @@
--- What the holder of a run writes. The keys of the items come first, as in all writes of a batch.
+-- Writes of the holder of a run. The keys of the items come first, as in all writes of a batch.
 
 -- call: record_steps(run_ids, deliveries, repeated, ...)
 
@@ -8,8 +8,8 @@ select array[{call:record_step}]
 -- call: suspend_runs(run_ids, deliveries, repeated, statuses, delays_ms, untils, attempts, reasons, event_kinds, event_data, ...)
 -- call: finish_runs(run_ids, deliveries, repeated, ...)
 
--- name: finish_run(run_id, delivery, repeated, output, wake)
-select array[f.outcome], array_remove(array[f.awaited], null) from {call:finish_run} f
+-- name: finish_run(run_id, delivery, repeated, output, wake) -> (outcomes, awaited)
+select array[f.outcome] as outcomes, array_remove(array[f.awaited], null) as awaited from {call:finish_run} f
 
 -- call: reject_resume
 -- call: publish_steps

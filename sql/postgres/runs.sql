@@ -1,4 +1,4 @@
--- Reads of runs, and what people do to them.
+-- Lookups of runs, and operations of users.
 
 -- name: get_run(run_id) -> run
 select * from {schema}.run_rows r where r.run_id = @run_id::bigint

@@ -10,7 +10,7 @@ select exists (
       and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
 )
 
--- name: schema_version()
+-- name: schema_version() -> (version, functions)
 select version, functions from {schema}.schema_version order by version desc limit 1
 
 -- name: record_version(version, migration, functions)
@@ -24,21 +24,22 @@ where version = (select max(version) from {schema}.schema_version)
 -- name: install_lock(key)
 select pg_advisory_xact_lock(hashtextextended(@key::text, 0))
 
--- Objects in {schema} and pg_temp must not replace those that the scripts mean.
+-- So that objects in {schema} and pg_temp cannot shadow those that the scripts use.
 -- name: safe_search_path()
 select set_config('search_path', 'pg_catalog, pg_temp', true)
 
--- What is in the schema: kind, name, the table it belongs to, its definition, and the statements that create it
--- again (one per line). The definitions of functions and views are hashed: they are long, and only compared.
--- Indexes of constraints belong to their constraint.
--- name: catalogue(schema)
+-- The objects in the schema: kind, name, table, definition, and the statements that create the object again (one per
+-- line). The definitions of functions and views are hashed, because they are long and only compared. Indexes of
+-- constraints are omitted: the constraint stands for them.
+-- name: catalogue(schema) -> catalogue
 with tables as (
     select c.oid, c.relname::text as name, c.relpersistence, c.reloptions,
            format('%I.%I', n.nspname, c.relname) as full_name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = @schema::text and c.relkind = 'r'
 )
-select 'table', t.name, t.name, case t.relpersistence when 'u' then 'unlogged' else 'logged' end, ''
+select 'table' as kind, t.name, t.name as table_name,
+       case t.relpersistence when 'u' then 'unlogged' else 'logged' end as definition, '' as restore
 from tables t
 union all
 select 'column', t.name || '.' || a.attname, t.name,
@@ -88,19 +89,21 @@ select 'function', p.proname || '(' || pg_get_function_identity_arguments(p.oid)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = @schema::text and p.prokind in ('f', 'p')
 
--- The schema under another name and an empty one in its place, until the transaction is rolled back: what the
--- scripts then create is what this library defines, in the words of this server.
+-- Renames the schema and creates an empty one in its place, until the transaction is rolled back. What the scripts then
+-- create is what this library defines, in the format of this server's catalogue.
 -- name: put_schema_aside()
 alter schema {schema} rename to "{schema_name}_as_found";
 create schema {schema}
 
--- Who owns the schema, who asks, whether the owner gains nothing by what we create, and who else may create there.
--- name: schema_owner(schema)
-select o.rolname::text, current_user::text, o.rolname = current_user or o.rolsuper,
+-- The owner of the schema, the current role, whether the owner gains no rights through what we create, and the other
+-- roles that may create objects there.
+-- name: schema_owner(schema) -> (owner, role, is_safe, creators)
+select o.rolname::text as owner, current_user::text as role,
+       o.rolname = current_user or o.rolsuper as is_safe,
        coalesce((select string_agg(coalesce(r.rolname::text, 'PUBLIC'), ', ')
                  from aclexplode(n.nspacl) a left join pg_roles r on r.oid = a.grantee
                  where a.privilege_type = 'CREATE' and a.grantee <> n.nspowner and not coalesce(r.rolsuper, false)),
-                '')
+                '') as creators
 from pg_namespace n join pg_roles o on o.oid = n.nspowner
 where n.nspname = @schema::text
 
@@ -115,7 +118,7 @@ create table if not exists {schema}.schema_manifest (
     primary key (kind, name)
 )
 
--- Roles that grant_access has given something: what is created again does not know them.
+-- Roles that have an access level: objects that are created again lack their grants.
 -- name: roles_with_access(schema)
 select coalesce(string_agg(distinct r.rolname::text, ', '), '')
 from pg_namespace n cross join lateral aclexplode(n.nspacl) a join pg_roles r on r.oid = a.grantee
@@ -130,12 +133,12 @@ select pg_try_advisory_lock(hashtextextended(@key::text, 0))
 -- name: free_index_lock(key)
 select pg_advisory_unlock(hashtextextended(@key::text, 0))
 
--- Schemas that look like ours and that we may read: other programs have tables called schema_version too.
--- The version is read by a statement for each, since a table's name cannot be a parameter.
--- name: tenants()
-select n.nspname::text,
+-- Schemas with the tables of pawl that this role may read; other programs have tables called schema_version too. The
+-- version is read by a statement per schema, because the name of a table cannot be a parameter.
+-- name: tenants() -> (tenant, version)
+select n.nspname::text as tenant,
        (xpath('//version/text()', query_to_xml(
-           format('select max(version) as version from %I.schema_version', n.nspname), true, false, '')))[1]::text::integer
+           format('select max(version) as version from %I.schema_version', n.nspname), true, false, '')))[1]::text::integer as version
 from pg_namespace n
 join pg_class v on v.relnamespace = n.oid and v.relname = 'schema_version' and v.relkind = 'r'
 where has_schema_privilege(n.oid, 'usage') and has_table_privilege(v.oid, 'select')
@@ -145,9 +148,9 @@ where has_schema_privilege(n.oid, 'usage') and has_table_privilege(v.oid, 'selec
       select from pg_class m where m.relnamespace = n.oid and m.relname = 'schema_manifest' and m.relkind = 'r')
 order by n.nspname
 
--- Those that look like ours and that we may not read.
--- name: unreadable_tenants()
-select coalesce(string_agg(n.nspname::text, ', ' order by n.nspname), ''), current_user::text
+-- Schemas with the tables of pawl that this role may not read.
+-- name: unreadable_tenants() -> (tenants, role)
+select coalesce(string_agg(n.nspname::text, ', ' order by n.nspname), '') as tenants, current_user::text as role
 from pg_namespace n
 join pg_class v on v.relnamespace = n.oid and v.relname = 'schema_version' and v.relkind = 'r'
 join pg_class m on m.relnamespace = n.oid and m.relname = 'schema_manifest' and m.relkind = 'r'
@@ -160,20 +163,49 @@ delete from {schema}.schema_manifest
 insert into {schema}.schema_manifest (kind, name, definition)
 select * from unnest(@kinds::text[], @names::text[], @definitions::text[])
 
--- name: manifest()
+-- name: manifest() -> (kind, name, definition)
 select kind, name, definition from {schema}.schema_manifest
 
--- By the catalogue, which needs no right on the schema.
+-- Reads the catalogue, which needs no privilege on the schema.
 -- name: clock_is_real(schema)
 select p.prosrc = ' select clock_timestamp() '
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = @schema::text and p.proname = 'clock' and p.pronargs = 0
 
 -- The optional schema `pgflow` of this store.
--- name: compat_state(schema)
+-- name: compat_state(schema) -> (script, catalogue)
 select script, catalogue from pgflow.installed where pawl_schema = @schema::text
 
 -- name: record_compat(schema, script, catalogue)
 insert into pgflow.installed (pawl_schema, script, catalogue)
 values (@schema::text, @script::text, @catalogue::text)
 on conflict (only_row) do update set script = excluded.script, catalogue = excluded.catalogue
+
+-- Scripts for psql (pawl install --sql). {from_version}, {version}, {migration} and {functions} are replaced when a
+-- script is printed. The guard refuses what install() refuses: another version, and the schema of another role.
+-- name: script_begin()
+begin;
+set local search_path to pg_catalog, pg_temp;
+set local client_min_messages to warning;
+do $guard$
+declare
+    installed integer := 0;
+begin
+    perform pg_advisory_xact_lock(hashtextextended('pawl:install:{schema_name}', 0));
+    if to_regclass('{schema}.schema_version') is not null then
+        installed := (select coalesce(max(version), 0) from {schema}.schema_version);
+    end if;
+    if installed <> {from_version} then
+        raise exception 'schema {schema_name} has version %, this script is for version {from_version}', installed;
+    end if;
+    if exists (select from pg_namespace n join pg_roles o on o.oid = n.nspowner
+               where n.nspname = '{schema_name}' and o.rolname <> current_user and not o.rolsuper) then
+        raise exception 'schema {schema_name} belongs to another role: run this script as its owner';
+    end if;
+end
+$guard$;
+create schema if not exists {schema};
+
+-- name: script_record_version()
+insert into {schema}.schema_version (version, name, functions, installed_at)
+values ({version}, '{migration}', '{functions}', {schema}.clock());

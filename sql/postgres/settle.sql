@@ -1,4 +1,4 @@
--- What the holder of a message reports.
+-- Reports of the holder of a message.
 
 -- call: archive
 -- call: remove = delete

@@ -1,8 +1,8 @@
 -- Tasks of flows.
 
--- name: list_tasks(run_id)
-select step_slug::text, task_index, status, msg_id, attempts, delivery, worker_id, input, output, error_message,
-       queued_at, started_at, coalesce(completed_at, failed_at, skipped_at, cancelled_at)
+-- shared: list_tasks(run_id) -> task
+select step_slug::text, task_index, status, msg_id as message_id, attempts, delivery, worker_id, input, output, error_message as error,
+       queued_at, started_at, coalesce(completed_at, failed_at, skipped_at, cancelled_at) as completed_at
 from {schema}.list_tasks(@run_id::bigint)
 
 -- call: complete_task

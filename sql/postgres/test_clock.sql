@@ -1,7 +1,8 @@
--- The test kit's clock: see include/pawl/testing.h. The function is replaced once; then the row moves.
+-- The clock of the test kit: see include/pawl/testing.h. The function is replaced once; afterwards only the row
+-- changes.
 
--- By the key: within functions that forbid sequential scans one would look so dear that it is compiled
--- (JIT) at every call.
+-- Reads the row by its key: in functions that disable sequential scans, a scan of the table would have such a high cost
+-- that the server would JIT-compile it in each call.
 -- name: replace_clock()
 create or replace function {schema}.clock() returns timestamptz
 language sql volatile

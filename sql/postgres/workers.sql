@@ -1,4 +1,4 @@
--- Workers: their rows, heartbeats and what they hold.
+-- Workers: their rows, their heartbeats and the messages that they hold.
 
 -- call: heartbeat = beat_worker
 -- call: register_worker

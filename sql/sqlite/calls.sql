@@ -1,4 +1,4 @@
--- Runs that somebody waits for. Who ends one tells its caller, in the same transaction.
+-- Calls: runs for which another run waits. The transaction that ends a called run also passes its result to the caller.
 
 -- name: has_calls()
 select exists (select 1 from pawl_calls);
@@ -7,18 +7,18 @@ select exists (select 1 from pawl_calls);
 insert or replace into pawl_calls (run_id, caller_run_id, caller_step, caller_task)
 values (@run_id, @caller_run_id, @caller_step, @caller_task);
 
--- name: find_call(run_id)
+-- name: find_call(run_id) -> (caller_run_id, caller_step, caller_task)
 select caller_run_id, caller_step, caller_task from pawl_calls where run_id = @run_id;
 
 -- name: delete_call(run_id)
 delete from pawl_calls where run_id = @run_id;
 
--- name: called_runs(caller_run_id)
+-- name: called_runs(caller_run_id) -> (run_id, caller_step, caller_task)
 select run_id, caller_step, caller_task from pawl_calls where caller_run_id = @caller_run_id;
 
--- How the run ended, for its caller.
--- name: run_result(run_id)
-select r.status, r.output, r.error, q.name
+-- The result of a run, for its caller.
+-- name: run_result(run_id) -> (status, output, error, workflow)
+select r.status, r.output, r.error, q.name as workflow
 from pawl_runs r
 join pawl_queues q on q.queue_id = r.workflow_id
 where r.run_id = @run_id;

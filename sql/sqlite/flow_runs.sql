@@ -1,7 +1,7 @@
--- What a flow's run does: its steps and tasks, from the start to the end. The order of these
--- statements is src/sqlite/flow_engine.cpp.
+-- Steps and tasks of a run of a flow, from its start to its end. src/rowstore/flow/flow_engine.cpp runs these
+-- statements.
 
--- A flow's run has no message, but a number of the same sequence: so no run has a message's number.
+-- A run of a flow has no message, but its id comes from the same sequence, so no run has the id of a message.
 -- name: take_message_id()
 update sqlite_sequence set seq = seq + 1 where name = 'pawl_messages';
 
@@ -19,7 +19,7 @@ values
     (@run_id, @workflow_id, 'QUEUED', @priority, @max_attempts, @parent_run_id, @idempotency_key,
      @remaining_steps, @now, @now, @input);
 
--- A root step that has one task and no condition starts with its row. `or fail`: see settle.sql.
+-- A root step with one task and no condition starts when its row is created. `or fail`: see settle.sql.
 -- name: insert_run_steps(run_id, workflow_id, now)
 insert or fail into pawl_steps
     (run_id, step_id, position, status, attempt, delivery, started_at, remaining_deps,
@@ -34,14 +34,14 @@ from (
     from pawl_flow_steps where workflow_id = @workflow_id
 ) f;
 
--- name: flow_run(run_id)
+-- name: flow_run(run_id) -> (workflow_id, status, priority, max_attempts, remaining_steps, worker_id)
 select workflow_id, status, priority, max_attempts, remaining_steps, worker_id from pawl_runs
 where run_id = @run_id and remaining_steps is not null;
 
 -- name: run_input(run_id)
 select input from pawl_runs where run_id = @run_id;
 
--- name: flow_step(run_id, step_id)
+-- name: flow_step(run_id, step_id) -> (status, remaining_deps, remaining_tasks, output)
 select status, remaining_deps, remaining_tasks, output from pawl_steps
 where run_id = @run_id and step_id = @step_id;
 
@@ -59,7 +59,7 @@ where run_id = @run_id and step_id = @step_id;
 update pawl_steps set remaining_tasks = @remaining_tasks
 where run_id = @run_id and step_id = @step_id;
 
--- Only what waits: a step that the flow got later is not in the run.
+-- Only a PENDING step. A step that was added to the flow after the start of the run has no row.
 -- name: start_flow_step(run_id, step_id, tasks, now)
 update pawl_steps
 set status = 'RUNNING', remaining_deps = 0, started_at = @now, initial_tasks = @tasks,
@@ -102,7 +102,7 @@ set status = 'SUCCESS', output = @output, remaining_steps = 0, completed_at = @n
     started_at = coalesce(started_at, @now), updated_at = @now
 where run_id = @run_id;
 
--- ERROR or CANCELLED.
+-- Sets the status ERROR or CANCELLED.
 -- name: break_flow_run(run_id, status, error, remaining_steps, now)
 update pawl_runs
 set status = @status, cancelled = case when @status = 'CANCELLED' then 1 end, error = @error,
@@ -110,7 +110,7 @@ set status = @status, cancelled = case when @status = 'CANCELLED' then 1 end, er
     updated_at = @now
 where run_id = @run_id;
 
--- Tasks that have not ended, of all of a run's steps or of one, leave the queue ...
+-- Deletes the messages of open tasks, of one step or of all steps.
 -- name: delete_open_messages(run_id, first_step, last_step)
 delete from pawl_messages
 where message_id in (
@@ -119,13 +119,13 @@ where message_id in (
       and t.status in ('QUEUED', 'RUNNING')
 );
 
--- ... and end so.
+-- Ends these tasks with the given status.
 -- name: close_open_tasks(run_id, first_step, last_step, status, now)
 update pawl_tasks set status = @status, completed_at = @now
 where run_id = @run_id and step_index between @first_step and @last_step
   and status in ('QUEUED', 'RUNNING');
 
--- What is delegated waits for a run, which nobody can wake it from.
+-- A task that waits for a run is RUNNING and cannot be woken.
 -- name: wake_tasks(run_id, now)
 update pawl_messages
 set state = case when strikes > 0 then 'waiting' else 'ready' end,
@@ -134,7 +134,7 @@ where state = 'waiting' and message_id in (
     select t.message_id from pawl_tasks t where t.run_id = @run_id and t.status = 'QUEUED'
 );
 
--- A retry or a fork: as copy_run, with the number of steps that are not taken over.
+-- A retry or a fork: like copy_run, with the number of steps that are not copied.
 -- name: copy_flow_run(run_id, origin, forked_at, remaining_steps, now)
 insert into pawl_runs
     (run_id, workflow_id, status, priority, max_attempts, parent_run_id, origin_run_id, forked_at,
@@ -143,7 +143,7 @@ select @run_id, r.workflow_id, 'QUEUED', r.priority, r.max_attempts, r.parent_ru
        @forked_at, @remaining_steps, @now, @now, r.input
 from pawl_runs r where r.run_id = @origin;
 
--- name: step_statuses(run_id)
+-- name: step_statuses(run_id) -> (position, status, skip_reason)
 select position, status, skip_reason from pawl_steps where run_id = @run_id order by position;
 
 -- name: copy_flow_step(run_id, origin, step_id)

@@ -1,4 +1,4 @@
--- Look-ups, and the archive's own operations.
+-- Lookups of messages, and operations on the archive.
 
 -- name: find_message(queue_id, message_id, now) -> message
 select m.message_id, q.name as queue, m.priority, m.delivery, m.strikes, m.attempts,
@@ -8,8 +8,9 @@ from pawl_messages m
 join pawl_queues q on q.queue_id = m.queue_id
 where m.message_id = @message_id and m.queue_id = @queue_id;
 
--- The pages are merged from one of each priority and from those with a time: see message_page() of PostgreSQL.
--- name: next_priority(queue_id, below)
+-- A page is merged from one page per priority and from the waiting and leased messages: see message_page() on
+-- PostgreSQL.
+-- name: next_priority(queue_id, below) -> (priority, visible_at)
 select priority, visible_at from pawl_messages indexed by pawl_messages_ready
 where queue_id = @queue_id and state = 'ready' and priority < @below
 order by priority desc, message_id limit 1;
@@ -31,7 +32,7 @@ where queue_id = @queue_id and message_id > @after_message
   and case when visible_at <= @now then 'ready' else state end = @state
 order by message_id limit @max_rows;
 
--- What a worker holds, of all queues; nothing that is ready is read.
+-- The messages that a worker holds, in all queues; ready messages are not read.
 -- name: list_held(worker_id, now, after_message, max_rows) -> message
 select m.message_id, q.name as queue, m.priority, m.delivery, m.strikes, m.attempts, m.state, m.enqueued_at,
        m.visible_at, m.worker_id, m.last_error, m.payload
@@ -51,7 +52,7 @@ where a.queue_id = @queue_id and a.message_id > @after_message
 order by a.message_id
 limit @max_rows;
 
--- Only the dead: through the index that holds nothing else.
+-- Only dead letters, through an index that contains no other rows.
 -- name: list_dead(queue_id, after_message, max_rows) -> archived
 select a.message_id, (select q.name from pawl_queues q where q.queue_id = a.queue_id) as queue,
        a.priority, a.delivery, a.strikes, a.attempts, a.dead, a.reason,
@@ -61,16 +62,17 @@ where a.queue_id = @queue_id and a.message_id > @after_message and a.dead = 1
 order by a.message_id
 limit @max_rows;
 
--- Bounded counts: one row more than the limit tells that there are more.
--- name: count_ready(queue_id, max_rows)
-select count(*), min(visible_at)
+-- Bounded counts: one row more than the limit means that there are more.
+-- name: count_ready(queue_id, max_rows) -> (messages, oldest_at)
+select count(*) as messages, min(visible_at) as oldest_at
 from (
     select visible_at from pawl_messages indexed by pawl_messages_ready
     where queue_id = @queue_id and state = 'ready' limit @max_rows
 );
 
--- name: count_timed(queue_id, from_time, until_time, max_rows)
-select count(*), count(*) filter (where state = 'waiting'), count(*) filter (where state = 'leased'), min(visible_at)
+-- name: count_timed(queue_id, from_time, until_time, max_rows) -> (messages, waiting, leased, oldest_at)
+select count(*) as messages, count(*) filter (where state = 'waiting') as waiting,
+       count(*) filter (where state = 'leased') as leased, min(visible_at) as oldest_at
 from (
     select state, visible_at from pawl_messages indexed by pawl_messages_due
     where queue_id = @queue_id and state <> 'ready' and visible_at > @from_time and visible_at <= @until_time
@@ -89,7 +91,7 @@ from (
     select 1 from pawl_archive indexed by pawl_archive_dead where queue_id = @queue_id and dead = 1 limit @max_rows
 );
 
--- The message keeps its id, and its deliveries go on counting, so that old holders stay fenced.
+-- The message keeps its id and continues its delivery numbers, so that earlier holders stay fenced.
 -- name: replay_one(queue_id, message_id, now)
 insert into pawl_messages
     (message_id, queue_id, priority, delivery, state, visible_at, enqueued_at, payload)

@@ -1,5 +1,5 @@
--- The outbox. How events are handed out is told in sql/postgres/functions/outbox/outbox_dispatch.sql; here one writer
--- at a time is all the locking there is.
+-- The outbox. sql/postgres/functions/outbox/outbox_dispatch.sql describes the delivery of events. SQLite has one writer
+-- at a time, so no other locks are needed.
 
 -- name: insert_outbox(event_id, type, payload, aggregate, subject, traceparent, run_id, now)
 insert into pawl_outbox
@@ -10,9 +10,9 @@ values
 -- name: some_workflow_publishes()
 select 1 from pawl_workflows where publish <> 'off' limit 1;
 
--- What the automatic event of a run's end is made of.
--- name: publishing_run(run_id)
-select w.publish, q.name, r.status, r.output, r.error, w.dead_letter_workflow_id is not null
+-- The data for the automatic events of a run.
+-- name: publishing_run(run_id) -> (publish, workflow, status, output, error, has_dead_letter)
+select w.publish, q.name as workflow, r.status, r.output, r.error, w.dead_letter_workflow_id is not null as has_dead_letter
 from pawl_runs r
 join pawl_workflows w on w.workflow_id = r.workflow_id
 join pawl_queues q on q.queue_id = r.workflow_id
@@ -30,12 +30,12 @@ select visible_at from pawl_outbox indexed by pawl_outbox_due
 where status = 'PENDING' and visible_at > @now
 order by visible_at limit 1;
 
--- name: due_outbox(now, max_rows)
+-- name: due_outbox(now, max_rows) -> (outbox_id, aggregate)
 select outbox_id, aggregate from pawl_outbox indexed by pawl_outbox_due
 where status = 'PENDING' and visible_at <= @now
 order by visible_at, outbox_id limit @max_rows;
 
--- Until when an aggregate is not to be touched: its first event waits, or one is in somebody's hands.
+-- Until when an aggregate is blocked: its first event waits, or one of its events is leased.
 -- name: aggregate_blocked_until(aggregate)
 select max((select o.visible_at from pawl_outbox o indexed by pawl_outbox_pending
             where o.status = 'PENDING' and o.aggregate = @aggregate
@@ -43,9 +43,9 @@ select max((select o.visible_at from pawl_outbox o indexed by pawl_outbox_pendin
            coalesce((select max(o.visible_at) from pawl_outbox o indexed by pawl_outbox_leased
                      where o.leased = 1 and o.aggregate = @aggregate), 0));
 
--- The line of an aggregate, with whether each may be taken.
--- name: outbox_line(aggregate, now, max_rows)
-select outbox_id, visible_at <= @now or (leased = 0 and last_error is null)
+-- The pending events of an aggregate, and whether each can be claimed.
+-- name: outbox_line(aggregate, now, max_rows) -> (outbox_id, is_free)
+select outbox_id, visible_at <= @now or (leased = 0 and last_error is null) as is_free
 from pawl_outbox indexed by pawl_outbox_pending
 where status = 'PENDING' and aggregate = @aggregate
 order by outbox_id limit @max_rows;
@@ -81,14 +81,14 @@ set leased = 0, status = 'PARKED', last_error = @error, visible_at = @now
 where outbox_id = @outbox_id and delivery = @delivery and leased = 1
 returning aggregate;
 
--- As if it had not been handed out.
+-- Undoes the delivery.
 -- name: release_reported(outbox_id, delivery, now)
 update pawl_outbox
 set leased = 0, attempts = attempts - 1, visible_at = @now
 where outbox_id = @outbox_id and delivery = @delivery and leased = 1
 returning aggregate;
 
--- The first of a line, where it has only waited for others, may go.
+-- Makes the first event of a line due if it was only postponed.
 -- name: advance_line(aggregate, now)
 update pawl_outbox set visible_at = @now
 where outbox_id = (select o.outbox_id from pawl_outbox o indexed by pawl_outbox_pending
@@ -96,7 +96,7 @@ where outbox_id = (select o.outbox_id from pawl_outbox o indexed by pawl_outbox_
                    order by o.outbox_id limit 1)
   and visible_at > @now and leased = 0 and last_error is null;
 
--- As if it had never been tried.
+-- Resets the attempts, as if the event had not been tried.
 -- name: retry_parked(outbox_id, now)
 update pawl_outbox set status = 'PENDING', attempts = 0, last_error = null, visible_at = @now
 where status = 'PARKED' and outbox_id = @outbox_id;
@@ -146,7 +146,7 @@ where run_id = @run_id and outbox_id > @after_event
   and (@aggregate is null or aggregate = @aggregate)
 order by outbox_id limit @max_rows;
 
--- Of the hundred that have waited longest.
+-- Among the events that have been due longest.
 -- name: oldest_due_outbox(now)
 select min(d.created_at)
 from (select o.created_at from pawl_outbox o indexed by pawl_outbox_due

@@ -1,12 +1,11 @@
 -- Queues: definition and administration.
 
--- And whether it is a workflow's.
--- name: queue_id(name)
-select q.queue_id, exists (select 1 from pawl_workflows w where w.workflow_id = q.queue_id)
+-- name: queue_id(name) -> (queue_id, is_workflow)
+select q.queue_id, exists (select 1 from pawl_workflows w where w.workflow_id = q.queue_id) as is_workflow
 from pawl_queues q where q.name = @name;
 
--- Only options that are given are changed. The dead letter queue may be changed to null, so whether
--- it is given stands in a parameter of its own.
+-- Changes only the given options. The dead letter queue may be set to null, so a separate parameter says whether it is
+-- given.
 -- name: create_queue(name, keep_archive, lease_ms, max_strikes, max_attempts, change_dead_letter, dead_letter_queue_id, created_at)
 insert into pawl_queues
     (name, keep_archive, lease_ms, max_strikes, max_attempts, dead_letter_queue_id, created_at)
@@ -49,6 +48,6 @@ left join pawl_workflows w on w.workflow_id = q.queue_id
 where @only_queue is null or q.name = @only_queue
 order by q.name;
 
--- By name; null: all.
--- name: queue_states(only_name)
-select queue_id, name, paused from pawl_queues where @only_name is null or name = @only_name order by name;
+-- Null means all queues.
+-- name: queue_states(only_name) -> (queue_id, queue, paused)
+select queue_id, name as queue, paused from pawl_queues where @only_name is null or name = @only_name order by name;

@@ -1,7 +1,7 @@
 -- Lost work: live runs, and open tasks of flows, that have no message. Live runs are read page by page in the order of the
 -- index pawl_runs_group, never the history.
 
--- name: live_runs_page(after_workflow, after_run, max_rows)
+-- name: live_runs_page(after_workflow, after_run, max_rows) -> (run_id, workflow_id, is_flow, workflow, is_lost)
 with position (workflow_id, created_at, run_id) as (
     select @after_workflow, coalesce((select created_at from pawl_runs where run_id = @after_run), 0), @after_run
 ), live as (
@@ -19,14 +19,14 @@ with position (workflow_id, created_at, run_id) as (
         order by workflow_id, created_at, run_id limit @max_rows
     )
 )
-select l.run_id, l.workflow_id, l.is_flow, q.name,
-       not l.is_flow and not exists (select 1 from pawl_messages m where m.message_id = l.run_id)
+select l.run_id, l.workflow_id, l.is_flow, q.name as workflow,
+       not l.is_flow and not exists (select 1 from pawl_messages m where m.message_id = l.run_id) as is_lost
 from live l
 cross join pawl_queues q on q.queue_id = l.workflow_id
 order by l.workflow_id, l.created_at, l.run_id
 limit @max_rows;
 
--- name: lost_tasks(run_id)
+-- name: lost_tasks(run_id) -> (step_index, task_index, step_slug)
 select t.step_index, t.task_index, s.step_slug
 from pawl_tasks t
 cross join pawl_runs r on r.run_id = t.run_id

@@ -1,4 +1,4 @@
--- Schedules. Who fires or changes one names the version it has read.
+-- Schedules. A statement that fires or changes a schedule names the version that was read.
 
 -- shared: list_schedules(only_schedule) -> schedule
 select s.schedule_id, s.version, s.name as schedule, q.name as workflow, s.cron, s.time_zone,
@@ -30,7 +30,7 @@ where schedule_id = @schedule_id and version = @version;
 -- name: delete_schedule(name)
 delete from pawl_schedules where name = @name;
 
--- A fire time has come, or what waited for the end of a run may go.
+-- A schedule is due if a fire time has arrived, or if a delayed fire can start because the earlier run has ended.
 -- name: due_schedules(now, max_rows) -> schedule
 select s.schedule_id, s.version, s.name as schedule, q.name as workflow, s.cron, s.time_zone,
        s.input as params, s.starts_at, s.ends_at,
@@ -54,14 +54,14 @@ where s.schedule_id in (
     ) w
 );
 
--- name: next_schedule(now)
-select min(d.next_fire_at),
+-- name: next_schedule(now) -> (next_fire_at, waiting)
+select min(d.next_fire_at) as next_fire_at,
        exists (select 1 from pawl_schedules w indexed by pawl_schedules_waiting
-               where w.waiting_fire_at is not null and w.paused = 0)
+               where w.waiting_fire_at is not null and w.paused = 0) as waiting
 from pawl_schedules d indexed by pawl_schedules_due
 where d.paused = 0 and d.next_fire_at is not null and d.next_fire_at > @now;
 
--- name: schedule_to_fire(schedule_id, version)
+-- name: schedule_to_fire(schedule_id, version) -> (overlap, last_fire_at, last_run_id, waiting_fire_at)
 select overlap, last_fire_at, last_run_id, waiting_fire_at from pawl_schedules
 where schedule_id = @schedule_id and version = @version and paused = 0;
 

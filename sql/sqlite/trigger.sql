@@ -1,10 +1,10 @@
--- New runs. Each is a message and, with the same number, a run.
+-- New runs. Each has a message with the same id.
 
 -- name: run_of_key(workflow_id, idempotency_key)
 select run_id from pawl_runs
 where workflow_id = @workflow_id and idempotency_key = @idempotency_key and deleted_at is null;
 
--- A fire time of a schedule, which has a key of its own.
+-- Fire times of schedules have a separate column of keys.
 -- name: run_of_fire_key(workflow_id, fire_key)
 select run_id from pawl_runs
 where workflow_id = @workflow_id and fire_key = @fire_key and deleted_at is null;
@@ -23,7 +23,7 @@ values
 -- name: insert_tag(tag, run_id)
 insert or ignore into pawl_run_tags (tag, run_id) values (@tag, @run_id);
 
--- A retry, or with forked_at a fork.
+-- A retry or, with forked_at, a fork.
 -- name: copy_run(run_id, origin, forked_at, now)
 insert into pawl_runs
     (run_id, workflow_id, status, priority, max_attempts, parent_run_id, origin_run_id, forked_at,

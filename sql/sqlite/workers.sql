@@ -1,11 +1,11 @@
--- Workers: who works, and what an operator may do with them.
+-- Workers: registration, heartbeats and operations of operators.
 
 -- name: register_worker(name, host, port, pid, lease_ms, subscriptions, handlers, now)
 insert into pawl_workers
     (name, host, port, pid, status, lease_ms, subscriptions, handlers, started_at, heartbeat_at)
 values (@name, @host, @port, @pid, 'READY', @lease_ms, @subscriptions, @handlers, @now, @now);
 
--- name: heartbeat(worker_id, now)
+-- name: heartbeat(worker_id, now) -> (status, beats)
 update pawl_workers set heartbeat_at = @now, beats = beats + 1 where worker_id = @worker_id
 returning status, beats;
 
@@ -32,17 +32,17 @@ delete from pawl_workers
 where (status = 'STOPPED' or heartbeat_at + lease_ms * 1000 < @now)
   and heartbeat_at <= @heard_before;
 
--- By the names of all queues that live workers have handlers for.
--- name: count_handlers(now)
-select h.value, count(*)
+-- The number of live workers with a handler, for each name of a queue.
+-- name: count_handlers(now) -> (queue, workers)
+select h.value as queue, count(*) as workers
 from pawl_workers w indexed by pawl_workers_live,
      json_each(case when json_valid(w.handlers) then w.handlers else '[]' end) h
 where w.status <> 'STOPPED' and w.heartbeat_at + w.lease_ms * 1000 >= @now
 group by h.value;
 
--- name: count_workers(now)
-select count(*) filter (where heartbeat_at + lease_ms * 1000 >= @now),
-       count(*) filter (where heartbeat_at + lease_ms * 1000 < @now)
+-- name: count_workers(now) -> (live, lost)
+select count(*) filter (where heartbeat_at + lease_ms * 1000 >= @now) as live,
+       count(*) filter (where heartbeat_at + lease_ms * 1000 < @now) as lost
 from pawl_workers indexed by pawl_workers_live where status <> 'STOPPED';
 
 -- name: count_stopped_workers(max_rows)

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <pawl/discovery.h>
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 namespace {
 
-// Made on first use: registrations of other files may come before anything here is initialised.
+// Created on first use: other files may register before anything here is initialised.
 std::vector<DiscoveredWorkflow>& registered() {
     static std::vector<DiscoveredWorkflow> workflows;
     return workflows;
@@ -33,12 +33,12 @@ std::vector<DiscoveredWorkflow> discover_workflows(std::string_view prefix) {
         throw Error(
             ErrorCode::duplicate_workflow,
             fmt::format(
-                "PAWL_WORKFLOW(\"{}\", ...) stands in this program more than once: give each "
-                "workflow a name of its own",
+                "workflow '{}' is registered more than once in this program; give each "
+                "PAWL_WORKFLOW(name, function) its own name",
                 twice->name
             )
         );
     return found;
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -1,4 +1,4 @@
-// What the store does with flows.
+// The calls of the store that concern flows.
 #include "model/flow.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <pawl/flow.h>
 #include <pawl/store.h>
 
+#include "engine/access.h"
 #include "engine/reconnect.h"
 #include "model/check.h"
 #include "model/check_run.h"
@@ -13,7 +14,7 @@
 #include "model/texts.h"
 #include "seam/backend.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 using engine::retrying;
 
@@ -39,8 +40,9 @@ std::optional<TaskInfo> find_task(seam::Backend& backend, const TaskRef& task) {
     return *found;
 }
 
-// A report whose answer was lost is sent again. If it had been recorded, the second one changes
-// nothing; `recorded` tells whether what is there is ours, and then the outcome is still `done`.
+// A report whose answer was lost is sent again. If the first one had been recorded, the second one
+// changes nothing. `recorded` returns whether the stored result is that of this report; the outcome
+// is then `done`.
 template <class Send, class Recorded>
 TaskOutcome report(seam::Backend& backend, Send send, Recorded recorded) {
     engine::Retry retry(backend);
@@ -61,61 +63,68 @@ TaskOutcome report(seam::Backend& backend, Send send, Recorded recorded) {
 }  // namespace
 
 Flow& Flow::create(const Store& store) {
-    // Dependencies may be steps that the store has already.
+    // Dependencies may be steps that are stored already, so they are not checked here.
     model::check_flow_slug(shape_.slug);
     model::check_flow_options(shape_.slug, shape_.options);
     for (const FlowStep& step : shape_.steps) model::check_flow_step(shape_.slug, step);
-    const auto& backend = store.backend();
-    retrying(*backend, [&] { backend->create_flow_shape(shape_); });
+    retrying(*detail::Access::backend(store), [&] {
+        detail::Access::backend(store)->create_flow_shape(shape_);
+    });
     return *this;
 }
 
-void Store::create_flow(const std::string& slug, const FlowOptions& options) const {
+void Store::create_flow(std::string_view flow, const FlowOptions& options) const {
+    const std::string slug(flow);
     model::check_flow_slug(slug);
     model::check_flow_options(slug, options);
-    retrying(*backend_, [&] { backend_->create_flow(slug, options); });
+    store_->retrying([&](auto& backend) { backend.create_flow(slug, options); });
 }
 
-void Store::add_step(const std::string& flow, const FlowStep& step) const {
+void Store::add_step(std::string_view slug, const FlowStep& step) const {
+    const std::string flow(slug);
     model::check_flow_slug(flow);
     model::check_flow_step(flow, step);
-    retrying(*backend_, [&] { backend_->add_step(flow, step); });
+    store_->retrying([&](auto& backend) { backend.add_step(flow, step); });
 }
 
-FlowShape Store::get_flow_shape(const std::string& slug) const {
-    auto shape = retrying(*backend_, [&] { return backend_->flow_shape(slug); });
+FlowShape Store::flow_shape(std::string_view flow) const {
+    const std::string slug(flow);
+    auto shape = store_->retrying([&](auto& backend) { return backend.flow_shape(slug); });
     if (!shape) no_such_flow(slug);
     return std::move(*shape);
 }
 
 EnsuredFlow Store::ensure_flow(const FlowShape& shape, EnsureMode mode) const {
     check_shape(shape);
-    return retrying(*backend_, [&] { return backend_->ensure_flow(shape, mode); });
+    return store_->retrying([&](auto& backend) { return backend.ensure_flow(shape, mode); });
 }
 
-void Store::delete_flow_and_data(const std::string& slug, DeleteMode mode) const {
-    retrying(*backend_, [&] { backend_->delete_flow(slug, mode); });
+void Store::delete_flow_and_data(std::string_view slug, DeleteMode mode) const {
+    store_->retrying([&](auto& backend) { backend.delete_flow(std::string(slug), mode); });
 }
 
-std::vector<TaskInfo> Store::tasks(RunId run) const {
-    auto tasks = retrying(*backend_, [&] { return backend_->tasks(run); });
-    if (tasks.empty()) (void)get_run(run);  // throws where there is none
+std::vector<TaskInfo> Run::tasks() const {
+    auto tasks = store_->retrying([&](auto& backend) { return backend.tasks(id_); });
+    if (tasks.empty()) (void)info();  // throws if there is no such run
     return tasks;
 }
 
-std::vector<Task> Store::poll_for_tasks(const std::string& flow, int qty, Duration vt) const {
+std::vector<Task> Store::poll_for_tasks(std::string_view slug, int max_tasks, Duration lease)
+    const {
+    const std::string flow(slug);
     constexpr int most = model::rules::max_batch;
-    if (qty < 1 || qty > most) model::refuse(fmt::format("qty must be 1 to {}", most));
-    if (vt < 1ms) throw Error(ErrorCode::invalid_argument, "vt must be at least 1 ms");
+    if (max_tasks < 1 || max_tasks > most)
+        model::refuse(fmt::format("max_tasks must be 1 to {}", most));
+    if (lease < 1ms) throw Error(ErrorCode::invalid_argument, "lease must be at least 1 ms");
     seam::ClaimRequest request;
     request.work = seam::Work::tasks;
-    request.max_messages = qty;
-    request.lease = vt;
-    seam::Claim claim = retrying(*backend_, [&] {
-        const auto queue = backend_->find_queue(flow);
+    request.max_messages = max_tasks;
+    request.lease = lease;
+    seam::Claim claim = store_->retrying([&](auto& backend) {
+        const auto queue = backend.find_queue(flow);
         if (!queue || queue->kind != QueueKind::flow) no_such_flow(flow);
         request.queues = {queue->id};
-        return backend_->claim(request);
+        return backend.claim(request);
     });
     std::vector<Task> tasks;
     for (std::size_t i = 0; i < claim.messages.size(); ++i) {
@@ -135,30 +144,32 @@ std::vector<Task> Store::poll_for_tasks(const std::string& flow, int qty, Durati
 }
 
 TaskOutcome Store::complete_task(const TaskRef& task, const Json& output, int delivery) const {
-    model::check_output("the task's output", output.text, backend_->options().max_payload_bytes);
+    model::check_output(
+        "the task's output", output.text, store_->backend()->options().max_payload_bytes
+    );
     return report(
-        *backend_,
-        [&] { return backend_->complete_task(task, output, delivery); },
+        *store_->backend(),
+        [&] { return store_->backend()->complete_task(task, output, delivery); },
         [&](TaskOutcome outcome) {
             if (outcome != TaskOutcome::finished) return false;
-            const auto seen = find_task(*backend_, task);
+            const auto seen = find_task(*store_->backend(), task);
             return seen && seen->status == TaskStatus::success && seen->output == output &&
                    (delivery == 0 || seen->delivery == delivery);
         }
     );
 }
 
-TaskOutcome Store::fail_task(const TaskRef& task, const std::string& error, int delivery) const {
-    const std::string reason = model::storable_text(error);
-    const auto fail = [&] { return backend_->fail_task(task, reason, delivery); };
-    // Without a delivery a repeated report could fail the next attempt: a lost answer stays in
-    // doubt.
-    if (delivery == 0) return retrying(*backend_, fail);
-    return report(*backend_, fail, [&](TaskOutcome outcome) {
+TaskOutcome Store::fail_task(const TaskRef& task, std::string_view error, int delivery) const {
+    const std::string reason = model::storable_text(std::string(error));
+    const auto fail = [&] { return store_->backend()->fail_task(task, reason, delivery); };
+    // Without a delivery a repeated report could fail the next attempt, so a lost answer is not
+    // repeated.
+    if (delivery == 0) return retrying(*store_->backend(), fail);
+    return report(*store_->backend(), fail, [&](TaskOutcome outcome) {
         if (outcome != TaskOutcome::finished && outcome != TaskOutcome::not_running) return false;
-        const auto seen = find_task(*backend_, task);
+        const auto seen = find_task(*store_->backend(), task);
         return seen && seen->delivery == delivery && seen->error == reason;
     });
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

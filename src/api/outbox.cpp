@@ -1,45 +1,48 @@
 #include <pawl/outbox.h>
 #include <pawl/store.h>
 
-#include "engine/reconnect.h"
+#include "engine/access.h"
 #include "model/check_outbox.h"
 #include "runtime/services/outbox_dispatcher.h"
 #include "seam/backend.h"
 #include "seam/outbox_record.h"
 
-namespace pawl {
-
-using engine::retrying;
+namespace pawl::inline v0 {
 
 std::string Store::publish(const NewOutboxEvent& event) const {
-    const auto record = seam::new_outbox_record(event, backend_->options().max_payload_bytes);
-    retrying(*backend_, [&] { return backend_->publish(std::span(&record, 1)); });
+    const auto record =
+        seam::new_outbox_record(event, store_->backend()->options().max_payload_bytes);
+    store_->retrying([&](auto& backend) { return backend.publish(std::span(&record, 1)); });
     return record.event_id;
 }
 
 std::string Store::publish_in(Transaction transaction, const NewOutboxEvent& event) const {
-    const auto record = seam::new_outbox_record(event, backend_->options().max_payload_bytes);
-    backend_->publish_in(transaction, std::span(&record, 1));
+    const auto record =
+        seam::new_outbox_record(event, store_->backend()->options().max_payload_bytes);
+    store_->backend()->publish_in(transaction, std::span(&record, 1));
     return record.event_id;
 }
 
 std::vector<OutboxEvent> Store::outbox(const OutboxFilter& filter) const {
     model::check_outbox_filter(filter);
-    return retrying(*backend_, [&] { return backend_->list_outbox(filter); });
+    return store_->retrying([&](auto& backend) { return backend.list_outbox(filter); });
 }
 
 std::int64_t Store::retry_parked(std::int64_t id) const {
-    return retrying(*backend_, [&] { return backend_->retry_parked(id); });
+    return store_->retrying([&](auto& backend) { return backend.retry_parked(id); });
 }
 
 Dispatcher dispatcher(const Store& store, Sink sink, DispatcherOptions options) {
-    return Dispatcher(
-        std::make_shared<runtime::OutboxDispatcher>(store.backend(), std::move(sink), options)
-    );
+    return detail::Access::dispatcher(std::make_shared<runtime::OutboxDispatcher>(
+        detail::Access::backend(store), std::move(sink), options
+    ));
 }
 
 Dispatcher::Dispatcher(std::shared_ptr<runtime::OutboxDispatcher> implementation)
     : implementation_(std::move(implementation)) {}
+Dispatcher::Dispatcher(Dispatcher&&) noexcept = default;
+Dispatcher& Dispatcher::operator=(Dispatcher&&) noexcept = default;
+Dispatcher::~Dispatcher() = default;
 
 void Dispatcher::start() {
     implementation_->start();
@@ -51,4 +54,4 @@ void Dispatcher::stop() {
     implementation_->stop();
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

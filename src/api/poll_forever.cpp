@@ -4,12 +4,12 @@
 #include <thread>
 #include <vector>
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 void poll_forever(std::span<Worker> workers) {
     std::mutex mutex;
     std::exception_ptr first;
-    // All before the first one polls: a signal that comes early is every worker's.
+    // Before the first worker polls, so that an early signal reaches all of them.
     for (Worker& worker : workers) worker.handle_signals();
     {
         std::vector<std::jthread> threads;
@@ -29,4 +29,4 @@ void poll_forever(std::span<Worker> workers) {
     if (first) std::rethrow_exception(first);
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -3,7 +3,7 @@
 #include <pawl/queue.h>
 
 #include "base/deadline.h"
-#include "engine/reconnect.h"
+#include "engine/open_store.h"
 #include "engine/settle.h"
 #include "model/check.h"
 #include "model/counts.h"
@@ -11,7 +11,7 @@
 #include "model/texts.h"
 #include "seam/backend.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 using engine::retrying;
 using seam::Write;
@@ -48,7 +48,7 @@ std::vector<seam::WriteOutcome> settle(
     return engine::settle(backend, writes);
 }
 
-// Throws for what is neither done nor late.
+// Throws for outcomes other than done and lease_lost.
 Outcome outcome_of_one(const seam::WriteOutcome& outcome) {
     switch (outcome.status) {
         case seam::WriteStatus::done:
@@ -63,7 +63,7 @@ Outcome outcome_of_one(const seam::WriteOutcome& outcome) {
     throw Error(outcome.code, outcome.error);
 }
 
-// One refused message does not hide the outcomes of the others.
+// Returns refusals as outcomes: one refused message must not hide the outcomes of the others.
 Outcome outcome_of_many(const seam::WriteOutcome& outcome) {
     const bool refused = outcome.status == seam::WriteStatus::rejected;
     if (refused && outcome.code == ErrorCode::workflow_queue) return Outcome::workflow_queue;
@@ -100,25 +100,23 @@ WriteAction extended(Duration lease) {
     return seam::Extend{lease};
 }
 
-WriteAction failed(const std::string& error, Duration delay) {
+WriteAction failed(std::string_view error, Duration delay) {
     model::check_delay("delay", delay);
-    return seam::Fail{model::storable_text(error), delay};
+    return seam::Fail{model::storable_text(std::string(error)), delay};
 }
 
-// A plain dequeue has no way to end a run or a task.
-QueueId dequeuable(const QueueInfo& queue) {
-    if (queue.kind == QueueKind::plain) return queue.id;
-    model::refuse(
-        ErrorCode::workflow_queue,
-        queue.kind == QueueKind::flow ? fmt::format(model::texts::queue_of_tasks, queue.name)
-                                      : fmt::format(model::texts::queue_of_runs, queue.name)
-    );
+// The first claim finds the queue by its name, on PostgreSQL in the same round trip. The next ones
+// use its id.
+seam::Claim claim_from(
+    seam::Backend& backend, const std::string& queue, seam::ClaimRequest& request
+) {
+    if (!request.queues.empty()) return backend.claim(request);
+    seam::Dequeued first = backend.dequeue(queue, request.max_messages, request.lease);
+    request.queues = {first.queue};
+    return std::move(first.claim);
 }
 
 }  // namespace
-
-Queue::Queue(std::shared_ptr<seam::Backend> backend, std::string name)
-    : backend_(std::move(backend)), name_(std::move(name)) {}
 
 MessageId Queue::enqueue(const Json& payload, const EnqueueOptions& options) const {
     const NewMessage message{payload, options};
@@ -126,9 +124,9 @@ MessageId Queue::enqueue(const Json& payload, const EnqueueOptions& options) con
 }
 
 std::vector<MessageId> Queue::enqueue(std::span<const NewMessage> messages) const {
-    check_batch(messages, backend_->options().max_payload_bytes);
+    check_batch(messages, store_->backend()->options().max_payload_bytes);
     if (messages.empty()) return {};
-    return retrying(*backend_, [&] { return backend_->enqueue(name_, messages); });
+    return store_->retrying([&](auto& backend) { return backend.enqueue(name_, messages); });
 }
 
 MessageId Queue::enqueue_in(
@@ -141,9 +139,9 @@ MessageId Queue::enqueue_in(
 std::vector<MessageId> Queue::enqueue_in(
     Transaction transaction, std::span<const NewMessage> messages
 ) const {
-    check_batch(messages, backend_->options().max_payload_bytes);
+    check_batch(messages, store_->backend()->options().max_payload_bytes);
     if (messages.empty()) return {};
-    return backend_->enqueue_in(transaction, name_, messages);
+    return store_->backend()->enqueue_in(transaction, name_, messages);
 }
 
 std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
@@ -154,18 +152,18 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
     model::check_delay("wait", options.wait);
 
     const auto deadline = base::deadline_after(options.wait);
-    const Duration poll = backend_->capabilities().remote_wakeups
-                              ? backend_->options().poll_interval
-                              : std::min(backend_->options().poll_interval, poll_without_notify);
+    seam::Backend& backend = *store_->backend();
+    const Duration poll = backend.capabilities().remote_wakeups
+                              ? backend.options().poll_interval
+                              : std::min(backend.options().poll_interval, poll_without_notify);
     seam::ClaimRequest request;
-    request.queues = {dequeuable(info())};
-    const seam::WakeTopic topic = request.queues.front();
     request.max_messages = options.max_messages;
     request.lease = options.lease;
     while (true) {
         const bool waits = Clock::now() < deadline;
-        const auto ticket = waits ? backend_->wake_hub().ticket() : 0;
-        seam::Claim claim = retrying(*backend_, [&] { return backend_->claim(request); });
+        const auto ticket = waits ? backend.wake_hub().ticket() : 0;
+        seam::Claim claim =
+            store_->retrying([&](auto& store) { return claim_from(store, name_, request); });
         if (!claim.messages.empty() || !waits) {
             for (Message& message : claim.messages) message.queue = name_;
             return std::move(claim.messages);
@@ -179,86 +177,90 @@ std::vector<Message> Queue::dequeue(const DequeueOptions& options) const {
                 )
             );
         }
-        backend_->wake_hub().wait(ticket, std::span(&topic, 1), until, {});
+        const seam::WakeTopic topic = request.queues.front();
+        backend.wake_hub().wait(ticket, std::span(&topic, 1), until, {});
     }
 }
 
 std::vector<Outcome> Queue::archive(std::span<const Lease> leases) const {
-    return settle_many(*backend_, name_, leases, seam::Archive{});
+    return settle_many(*store_->backend(), name_, leases, seam::Archive{});
 }
 std::vector<Outcome> Queue::remove(std::span<const Lease> leases) const {
-    return settle_many(*backend_, name_, leases, seam::Remove{});
+    return settle_many(*store_->backend(), name_, leases, seam::Remove{});
 }
 std::vector<Outcome> Queue::release(std::span<const Lease> leases, Duration delay) const {
-    return settle_many(*backend_, name_, leases, released(delay));
+    return settle_many(*store_->backend(), name_, leases, released(delay));
 }
 std::vector<Outcome> Queue::extend(std::span<const Lease> leases, Duration lease) const {
-    return settle_many(*backend_, name_, leases, extended(lease));
+    return settle_many(*store_->backend(), name_, leases, extended(lease));
 }
 std::vector<Outcome> Queue::fail(
-    std::span<const Lease> leases, const std::string& error, Duration delay
+    std::span<const Lease> leases, std::string_view error, Duration delay
 ) const {
-    return settle_many(*backend_, name_, leases, failed(error, delay));
+    return settle_many(*store_->backend(), name_, leases, failed(error, delay));
 }
 
 Outcome Queue::archive(const Message& message) const {
-    return settle_one(*backend_, name_, message.lease(), seam::Archive{});
+    return settle_one(*store_->backend(), name_, message.lease(), seam::Archive{});
 }
 Outcome Queue::remove(const Message& message) const {
-    return settle_one(*backend_, name_, message.lease(), seam::Remove{});
+    return settle_one(*store_->backend(), name_, message.lease(), seam::Remove{});
 }
 Outcome Queue::release(const Message& message, Duration delay) const {
-    return settle_one(*backend_, name_, message.lease(), released(delay));
+    return settle_one(*store_->backend(), name_, message.lease(), released(delay));
 }
 Outcome Queue::extend(const Message& message, Duration lease) const {
-    return settle_one(*backend_, name_, message.lease(), extended(lease));
+    return settle_one(*store_->backend(), name_, message.lease(), extended(lease));
 }
-Outcome Queue::fail(const Message& message, const std::string& error, Duration delay) const {
-    return settle_one(*backend_, name_, message.lease(), failed(error, delay));
+Outcome Queue::fail(const Message& message, std::string_view error, Duration delay) const {
+    return settle_one(*store_->backend(), name_, message.lease(), failed(error, delay));
 }
 
 QueueInfo Queue::info() const {
-    auto found = retrying(*backend_, [&] { return backend_->find_queue(name_); });
+    auto found = store_->retrying([&](auto& backend) { return backend.find_queue(name_); });
     if (found) return std::move(*found);
     throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_));
 }
 
 QueueStats Queue::stats() const {
-    auto found = retrying(*backend_, [&] {
-        return backend_->queue_stats(name_, model::rules::count_limit);
+    auto found = store_->retrying([&](auto& backend) {
+        return backend.queue_stats(name_, model::rules::count_limit);
     });
     if (!found.empty()) return std::move(found.front());
     throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_));
 }
 
-std::optional<Message> Queue::get(MessageId id) const {
-    return retrying(*backend_, [&] { return backend_->find_message(name_, id); });
+std::optional<Message> Queue::find(MessageId id) const {
+    return store_->retrying([&](auto& backend) { return backend.find_message(name_, id); });
 }
 
 std::vector<Message> Queue::list(MessageState state, const PageRequest& page) const {
     model::check_page_limit(page.limit);
-    return retrying(*backend_, [&] { return backend_->list_messages(name_, state, page); });
+    return store_->retrying([&](auto& backend) { return backend.list_messages(name_, state, page); }
+    );
 }
 
 std::vector<ArchivedMessage> Queue::archived(ArchiveFilter filter, const PageRequest& page) const {
     model::check_page_limit(page.limit);
-    return retrying(*backend_, [&] { return backend_->list_archive(name_, filter, page); });
+    return store_->retrying([&](auto& backend) { return backend.list_archive(name_, filter, page); }
+    );
 }
 
 void Queue::pause() const {
-    retrying(*backend_, [&] { return backend_->set_queue_paused(name_, true); });
+    store_->retrying([&](auto& backend) { return backend.set_queue_paused(name_, true); });
 }
 
 void Queue::resume() const {
-    retrying(*backend_, [&] { return backend_->set_queue_paused(name_, false); });
+    store_->retrying([&](auto& backend) { return backend.set_queue_paused(name_, false); });
 }
 
 std::int64_t Queue::purge() const {
-    return retrying(*backend_, [&] { return backend_->purge_queue(name_); });
+    return store_->retrying([&](auto& backend) { return backend.purge_queue(name_); });
 }
 
 void Queue::replay(MessageId id) const {
-    if (id && retrying(*backend_, [&] { return backend_->replay(name_, id); }) == 1) return;
+    if (id && store_->retrying([&](auto& backend) { return backend.replay(name_, id); }) == 1)
+        return;
     throw Error(
         ErrorCode::message_not_found,
         fmt::format("message {} is not in the archive of queue '{}'", id.value(), name_)
@@ -266,11 +268,11 @@ void Queue::replay(MessageId id) const {
 }
 
 std::int64_t Queue::replay_dead() const {
-    return retrying(*backend_, [&] { return backend_->replay(name_, {}); });
+    return store_->retrying([&](auto& backend) { return backend.replay(name_, {}); });
 }
 
 std::int64_t Queue::purge_archive(ArchiveFilter filter) const {
-    return retrying(*backend_, [&] { return backend_->purge_archive(name_, filter); });
+    return store_->retrying([&](auto& backend) { return backend.purge_archive(name_, filter); });
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

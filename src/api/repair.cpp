@@ -1,15 +1,16 @@
-// Lost work: finding it and giving it its messages back.
+// Lost work: finding it, and restoring its messages.
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
 #include <limits>
 #include <pawl/store.h>
 
+#include "engine/open_store.h"
 #include "engine/reconnect.h"
 #include "model/rules.h"
 #include "seam/backend.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 using engine::retrying;
 
@@ -46,19 +47,19 @@ std::string to_string(const LostWork& lost) {
 }
 
 SchemaReport Store::verify() const {
-    SchemaReport report = retrying(*backend_, [&] { return backend_->verify(); });
-    // Behind a schema that is not what it should be, look-ups may fail for that.
+    SchemaReport report = store_->retrying([&](auto& backend) { return backend.verify(); });
+    // Queries on a damaged schema may fail because of the damage.
     if (!report.ok()) return report;
-    report.lost_work = lost_work(*backend_, pages_of_verify);
+    report.lost_work = lost_work(*store_->backend(), pages_of_verify);
     return report;
 }
 
 std::vector<LostWork> Store::find_lost_work() const {
-    return lost_work(*backend_, std::numeric_limits<int>::max());
+    return lost_work(*store_->backend(), std::numeric_limits<int>::max());
 }
 
 std::vector<LostWork> Store::repair() const {
-    return retrying(*backend_, [&] { return backend_->repair(); });
+    return store_->retrying([&](auto& backend) { return backend.repair(); });
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -2,40 +2,40 @@
 #include <pawl/store.h>
 #include <thread>
 
+#include "engine/open_store.h"
 #include "engine/prune_pass.h"
-#include "engine/reconnect.h"
 #include "model/check_retention.h"
 #include "seam/backend.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
-using engine::retrying;
-
-void Store::set_retention(RetentionKind kind, const std::string& name, const Keep& keep) const {
+void Store::set_retention(RetentionKind kind, std::string_view of, const Keep& keep) const {
+    const std::string name(of);
     model::check_retention(kind, name, keep);
-    retrying(*backend_, [&] { return backend_->set_retention(kind, name, keep); });
+    store_->retrying([&](auto& backend) { return backend.set_retention(kind, name, keep); });
 }
 
 void Store::set_retention(RetentionKind kind, const Keep& keep) const {
     set_retention(kind, "", keep);
 }
 
-void Store::clear_retention(RetentionKind kind, const std::string& name) const {
+void Store::clear_retention(RetentionKind kind, std::string_view of) const {
+    const std::string name(of);
     model::check_retention_name(kind, name);
-    retrying(*backend_, [&] { return backend_->clear_retention(kind, name); });
+    store_->retrying([&](auto& backend) { return backend.clear_retention(kind, name); });
 }
 
 std::vector<RetentionPolicy> Store::retention() const {
-    return retrying(*backend_, [&] { return backend_->retention(); });
+    return store_->retrying([&](auto& backend) { return backend.retention(); });
 }
 
 PruneReport Store::prune(const PruneOptions& options) const {
     model::check_prune_options(options);
-    engine::PrunePass pass(*backend_, options);
+    engine::PrunePass pass(*store_->backend(), options);
     while (pass.step()) {
         if (!options.dry_run) std::this_thread::sleep_for(pass.pause(options.share));
     }
     return pass.report();
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

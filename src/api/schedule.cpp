@@ -4,11 +4,12 @@
 #include <pawl/schedule.h>
 #include <pawl/store.h>
 
+#include "engine/open_store.h"
 #include "engine/reconnect.h"
 #include "model/texts.h"
 #include "seam/backend.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 using engine::retrying;
 using seam::StoredSchedule;
@@ -33,8 +34,8 @@ StoredSchedule require(seam::Backend& backend, const std::string& name) {
     return std::move(*found);
 }
 
-// Reads, changes and saves it, again where a scheduler or somebody else was in between. So it does
-// not matter either whether the answer to an earlier save was lost.
+// Reads, changes and saves the schedule, and starts over if a scheduler or another caller changed
+// it in between. So a lost answer to an earlier save does no harm either.
 template <class Read, class Change>
 ScheduleInfo change(seam::Backend& backend, Read read, Change apply) {
     while (true) {
@@ -69,7 +70,7 @@ void set_paused(seam::Backend& backend, const std::string& name, Pausing pausing
 }  // namespace
 
 std::vector<Timestamp> next_fire_times(
-    const std::string& cron, const std::string& time_zone, Timestamp after, int count
+    std::string_view cron, std::string_view time_zone, Timestamp after, int count
 ) {
     ScheduleInfo schedule;
     schedule.cron = cron;
@@ -85,20 +86,21 @@ std::vector<Timestamp> next_fire_times(const ScheduleInfo& schedule, Timestamp a
     return model::next_fires(schedule, after, static_cast<std::size_t>(count));
 }
 
-ScheduleInfo Store::schedule(
-    const std::string& name,
-    const std::string& workflow,
-    const std::string& cron,
+ScheduleInfo Store::create_schedule(
+    std::string_view schedule_name,
+    std::string_view workflow,
+    std::string_view cron,
     const Json& params,
     const ScheduleOptions& options
 ) const {
-    seam::Backend& backend = *backend_;
+    const std::string name(schedule_name);
+    seam::Backend& backend = *store_->backend();
     const auto read = [&] {
         if (auto stored = find(backend, name)) return std::move(*stored);
-        StoredSchedule made;
-        made.info.name = name;
-        made.info.time_zone = "UTC";
-        return made;
+        StoredSchedule added;
+        added.info.name = name;
+        added.info.time_zone = "UTC";
+        return added;
     };
     return change(backend, read, [&](StoredSchedule& schedule) {
         const ScheduleInfo before = schedule.info;
@@ -108,7 +110,8 @@ ScheduleInfo Store::schedule(
         info.params = params;
         model::check_schedule(info, backend.options().max_payload_bytes);
         if (info.overlap != Overlap::queue_one) info.waiting_fire_at.reset();
-        // A program that makes its schedules whenever it starts does not lose what it missed.
+        // The next fire time is kept if the times do not change: a program that creates its
+        // schedules at each start must not lose the fire times that it missed.
         if (!info.paused && (schedule.id == 0 || !model::same_times(before, info)))
             info.next_fire_at =
                 model::next_fire(info, retrying(backend, [&] { return backend.now(); }));
@@ -118,30 +121,31 @@ ScheduleInfo Store::schedule(
 
 std::vector<ScheduleInfo> Store::schedules() const {
     std::vector<ScheduleInfo> infos;
-    for (auto& schedule : retrying(*backend_, [&] { return backend_->schedules(std::nullopt); }))
+    for (auto& schedule :
+         store_->retrying([&](auto& backend) { return backend.schedules(std::nullopt); }))
         infos.push_back(std::move(schedule.info));
     return infos;
 }
 
-ScheduleInfo Store::get_schedule(const std::string& name) const {
-    return require(*backend_, name).info;
+ScheduleInfo Store::schedule_info(std::string_view name) const {
+    return require(*store_->backend(), std::string(name)).info;
 }
 
-void Store::pause_schedule(const std::string& name) const {
-    set_paused(*backend_, name, Pausing::pause);
+void Store::pause_schedule(std::string_view name) const {
+    set_paused(*store_->backend(), std::string(name), Pausing::pause);
 }
 
-void Store::resume_schedule(const std::string& name) const {
-    set_paused(*backend_, name, Pausing::resume);
+void Store::resume_schedule(std::string_view name) const {
+    set_paused(*store_->backend(), std::string(name), Pausing::resume);
 }
 
-Run Store::run_schedule_now(const std::string& name) const {
-    const NewRun run = model::extra_run(require(*backend_, name).info);
-    return execute_many(std::span(&run, 1), *this).front();
+Run Store::run_schedule_now(std::string_view name) const {
+    const auto stored = require(*store_->backend(), std::string(name));
+    return detail::trigger_one(model::extra_run(stored.info), *this);
 }
 
-void Store::delete_schedule(const std::string& name) const {
-    retrying(*backend_, [&] { backend_->delete_schedule(name); });
+void Store::delete_schedule(std::string_view name) const {
+    store_->retrying([&](auto& backend) { backend.delete_schedule(std::string(name)); });
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

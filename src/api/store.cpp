@@ -2,128 +2,133 @@
 #include <pawl/store.h>
 #include <pawl/testing.h>
 
+#include "engine/access.h"
 #include "engine/reconnect.h"
-#include "engine/worker_watch.h"
 #include "model/check.h"
 #include "model/counts.h"
 #include "model/rules.h"
 #include "model/texts.h"
 #include "seam/backend.h"
 
-namespace pawl {
-
-using engine::retrying;
-
-Store::Store(std::shared_ptr<seam::Backend> backend)
-    : backend_(std::move(backend)),
-      worker_watch_(std::make_shared<engine::WorkerWatch>(*backend_)) {}
+namespace pawl::inline v0 {
 
 StoreInfo Store::info() const {
-    return backend_->info();
+    return store_->backend()->info();
 }
 
 InstallReport Store::install() const {
-    InstallReport report = retrying(*backend_, [&] { return backend_->install(); });
+    InstallReport report = store_->retrying([&](auto& backend) { return backend.install(); });
     for (const std::string& repaired : report.repaired)
-        backend_->log().warning("install: " + repaired);
+        store_->backend()->log().warning("install: " + repaired);
     for (const std::string& problem : report.problems)
-        backend_->log().warning("install: " + problem);
+        store_->backend()->log().warning("install: " + problem);
     return report;
 }
 
 InstallReport Store::install(Compat compat) const {
     InstallReport report = install();
-    retrying(*backend_, [&] { backend_->install_compat(compat); });
+    store_->retrying([&](auto& backend) { backend.install_compat(compat); });
     return report;
 }
 
 std::int64_t Store::restored() const {
-    return retrying(*backend_, [&] { return backend_->restored(); });
+    return store_->retrying([&](auto& backend) { return backend.restored(); });
 }
 
-Queue Store::create_queue(const std::string& name, const QueueOptions& options) const {
+Queue Store::create_queue(std::string_view queue_name, const QueueOptions& options) const {
+    const std::string name(queue_name);
     model::check_name("queue", name);
     model::check_queue_options(name, options);
-    retrying(*backend_, [&] { return backend_->create_queue(name, options); });
+    store_->retrying([&](auto& backend) { return backend.create_queue(name, options); });
     return queue(name);
 }
 
 std::vector<Tenant> Store::tenants() const {
-    return retrying(*backend_, [&] { return backend_->tenants(); });
+    return store_->retrying([&](auto& backend) { return backend.tenants(); });
 }
 
-Store Store::tenant(const std::string& name) const {
+Store Store::tenant(std::string_view tenant_name) const {
+    const std::string name(tenant_name);
     model::check_schema_name(name);
-    return Store(backend_->open_tenant(name));
+    return detail::Access::store(store_->backend()->open_tenant(name));
 }
 
-Queue Store::queue(std::string name) const {
-    return {backend_, std::move(name)};
+Queue Store::queue(std::string_view name) const {
+    return detail::Access::queue(*this, std::string(name));
 }
 
 std::vector<QueueInfo> Store::queues() const {
-    return retrying(*backend_, [&] { return backend_->queues(); });
+    return store_->retrying([&](auto& backend) { return backend.queues(); });
 }
 
-void Store::delete_queue(const std::string& name, DeleteMode mode) const {
-    retrying(*backend_, [&] { return backend_->delete_queue(name, mode); });
+void Store::delete_queue(std::string_view name, DeleteMode mode) const {
+    store_->retrying([&](auto& backend) { return backend.delete_queue(std::string(name), mode); });
 }
 
 std::vector<WorkerInfo> Store::workers() const {
-    return retrying(*backend_, [&] { return backend_->workers(std::nullopt); });
+    return store_->retrying([&](auto& backend) { return backend.workers(std::nullopt); });
 }
 
-WorkerInfo Store::worker(WorkerId id) const {
-    auto found = retrying(*backend_, [&] { return backend_->workers(id); });
+WorkerInfo Store::worker_info(WorkerId id) const {
+    auto found = store_->retrying([&](auto& backend) { return backend.workers(id); });
     if (!found.empty()) return std::move(found.front());
     throw Error(ErrorCode::worker_not_found, fmt::format(model::texts::worker_missing, id.value()));
 }
 
 void Store::transition_worker(WorkerId id, WorkerEvent event) const {
-    retrying(*backend_, [&] { return backend_->transition_worker(id, event); });
+    store_->retrying([&](auto& backend) { return backend.transition_worker(id, event); });
 }
 
 std::int64_t Store::purge_workers(Duration older_than) const {
     model::check_delay("older_than", older_than);
-    return retrying(*backend_, [&] { return backend_->purge_workers(older_than); });
+    return store_->retrying([&](auto& backend) { return backend.purge_workers(older_than); });
 }
 
 void Store::delete_worker(WorkerId id) const {
-    retrying(*backend_, [&] { return backend_->delete_worker(id); });
+    store_->retrying([&](auto& backend) { return backend.delete_worker(id); });
 }
 
 std::vector<Message> Store::held_messages(WorkerId id, const PageRequest& page) const {
     model::check_page_limit(page.limit);
-    return retrying(*backend_, [&] { return backend_->held_messages(id, page); });
+    return store_->retrying([&](auto& backend) { return backend.held_messages(id, page); });
 }
 
 StoreStats Store::stats() const {
-    return retrying(*backend_, [&] { return backend_->stats(); });
+    return store_->retrying([&](auto& backend) { return backend.stats(); });
 }
 
 std::vector<QueueStats> Store::queue_stats() const {
-    return retrying(*backend_, [&] {
-        return backend_->queue_stats({}, model::rules::archive_list_limit);
+    return store_->retrying([&](auto& backend) {
+        return backend.queue_stats({}, model::rules::archive_list_limit);
     });
 }
 
 Timestamp Store::now() const {
-    return retrying(*backend_, [&] { return backend_->now(); });
+    return store_->retrying([&](auto& backend) { return backend.now(); });
 }
 
 namespace testing {
 
+namespace {
+
+void replace_clock(const Store& store, std::optional<Timestamp> now) {
+    seam::Backend& backend = *detail::Access::backend(store);
+    engine::retrying(backend, [&] { backend.set_test_clock(now); });
+}
+
+}  // namespace
+
 void set_clock(const Store& store, Timestamp now) {
-    store.backend()->set_test_clock(now);
+    replace_clock(store, now);
 }
 
 void advance_clock(const Store& store, Duration by) {
-    store.backend()->set_test_clock(store.now() + by);
+    replace_clock(store, store.now() + by);
 }
 
 void restore_clock(const Store& store) {
-    store.backend()->set_test_clock(std::nullopt);
+    replace_clock(store, std::nullopt);
 }
 
 }  // namespace testing
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -5,11 +5,11 @@
 #include "model/run_error.h"
 #include "runtime/task/task_execution.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 namespace {
 
-// {"run": ..., "fetch": ...}; "" for what is not the input of a step, but an element of a map's.
+// Describes the input of a step, {"run": ..., "fetch": ...}. Empty for an element of a map.
 std::string members_of(const nlohmann::json& input) {
     if (!input.is_object() || !input.contains("run")) return {};
     std::string text = R"({"run": <the run's input>)";
@@ -27,8 +27,9 @@ void detail::refuse_task_input(const TaskContext& context, const Json& input) {
     throw Error(
         ErrorCode::serialization_error,
         fmt::format(
-            "the input of step '{}' of flow '{}' does not decode: {}; {}",
+            "the input of step '{}' in run {} of flow '{}' does not decode: {}; {}",
             context.step(),
+            context.run_id().value(),
             context.flow(),
             why,
             members.empty()
@@ -36,8 +37,7 @@ void detail::refuse_task_input(const TaskContext& context, const Json& input) {
                               "element's type, or pawl::Json")
                 : fmt::format(
                       "it is {}: take a struct with these members (struct Input {{ Params run; "
-                      "}}), "
-                      "or pawl::Json",
+                      "}}), or pawl::Json",
                       members
                   )
         )
@@ -84,4 +84,4 @@ void TaskContext::log(LogLevel level, std::string_view message) const {
     execution_.backend().log().write(level, line);
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -4,12 +4,14 @@
 #include <pawl/worker.h>
 #include <sstream>
 
+#include "engine/access.h"
 #include "model/check.h"
 #include "runtime/lease_table.h"
 #include "runtime/message/message_call.h"
 #include "runtime/worker_runtime.h"
+#include "seam/backend.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 namespace {
 
@@ -37,9 +39,8 @@ void warn_of_empty_discovery(
 ) {
     backend.log().warning(fmt::format(
         "worker '{}': discover(\"{}\") found no workflow; register one with PAWL_WORKFLOW, and if "
-        "it "
-        "is in a static library, link that with pawl_link_workflows(TARGET LIBRARY) in CMake: the "
-        "linker drops the registrations otherwise",
+        "it is in a static library, link that with pawl_link_workflows(TARGET LIBRARY) in CMake: "
+        "the linker drops the registrations otherwise",
         worker,
         prefix
     ));
@@ -79,7 +80,7 @@ void HandlerContext::release(const Message& message, Duration delay) {
     call_.decide(message, seam::Release{delay});
 }
 
-void HandlerContext::fail(const Message& message, const std::string& error) {
+void HandlerContext::fail(const Message& message, std::string_view error) {
     call_.decide(message, seam::Fail{model::storable_text(error)});
 }
 
@@ -88,7 +89,8 @@ Worker WorkerBuilder::create(const Store& store) const {
     if (options.prefixes.empty()) options.prefixes = prefixes_from_environment();
     for (const std::string& prefix : options.discover) {
         auto workflows = discover_workflows(prefix);
-        if (workflows.empty()) warn_of_empty_discovery(*store.backend(), options.name, prefix);
+        if (workflows.empty())
+            warn_of_empty_discovery(*detail::Access::backend(store), options.name, prefix);
         for (DiscoveredWorkflow& found : workflows) {
             if (std::ranges::find(options.handlers, found.name, &HandlerSpec::queue) !=
                 options.handlers.end())
@@ -98,7 +100,7 @@ Worker WorkerBuilder::create(const Store& store) const {
             options.handlers.push_back({found.name, 1, {}, std::move(found.handler), {}});
         }
     }
-    warn_of_unmatched_prefixes(*store.backend(), options);
+    warn_of_unmatched_prefixes(*detail::Access::backend(store), options);
     std::erase_if(options.handlers, [&](const HandlerSpec& spec) {
         return (spec.workflow || spec.flow) && !is_subscribed(options.prefixes, spec.queue);
     });
@@ -111,12 +113,12 @@ Worker WorkerBuilder::create(const Store& store) const {
                 options.name
             )
         );
-    const auto open_metrics = [backend = store.backend()](const auto& of, auto meters) {
-        return of.open_metrics(of, std::move(meters), backend);
-    };
-    return Worker(
-        std::make_shared<runtime::WorkerRuntime>(store.backend(), std::move(options), open_metrics)
-    );
+    const auto open_metrics = [backend = detail::Access::backend(store)](
+                                  const auto& of, auto meters
+                              ) { return of.open_metrics(of, std::move(meters), backend); };
+    return detail::Access::worker(std::make_shared<runtime::WorkerRuntime>(
+        detail::Access::backend(store), std::move(options), open_metrics
+    ));
 }
 
 Worker::Worker(std::shared_ptr<runtime::WorkerRuntime> runtime) : runtime_(std::move(runtime)) {}
@@ -158,4 +160,4 @@ void Worker::handle_signals() {
     runtime_->handle_signals();
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

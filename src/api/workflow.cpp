@@ -1,16 +1,17 @@
 #include <algorithm>
 #include <fmt/format.h>
+#include <pawl/compat.h>
 #include <pawl/store.h>
 #include <pawl/workflow.h>
 
+#include "engine/access.h"
 #include "engine/reconnect.h"
-#include "engine/worker_watch.h"
 #include "model/check.h"
 #include "model/check_run.h"
 #include "model/texts.h"
 #include "seam/backend.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 using engine::retrying;
 using seam::Triggered;
@@ -39,11 +40,12 @@ void check_runs(std::span<const NewRun> runs, const ConnectOptions& options) {
 std::vector<Run> handles(const Store& store, const std::vector<Triggered>& triggered) {
     std::vector<Run> runs;
     runs.reserve(triggered.size());
-    for (const Triggered& run : triggered) runs.emplace_back(store.backend(), run.run, run.created);
+    for (const Triggered& run : triggered)
+        runs.push_back(detail::Access::run(store, run.run, run.created));
     return runs;
 }
 
-// Runs that were made by Flow::start() say that the flow is missing.
+// For runs that Flow::start() triggers the error says that the flow is missing.
 template <class Make>
 auto for_flows(std::span<const NewRun> runs, Make make) {
     try {
@@ -59,8 +61,8 @@ auto for_flows(std::span<const NewRun> runs, Make make) {
     }
 }
 
-// A trigger in doubt may only be repeated where every run has a key.
-std::vector<Triggered> trigger(seam::Backend& backend, std::span<const NewRun> runs) {
+// A trigger whose outcome is unknown is repeated only if every run has a key.
+std::vector<Triggered> trigger_runs(seam::Backend& backend, std::span<const NewRun> runs) {
     bool keyed = true;
     for (const NewRun& run : runs) keyed = keyed && run.options.idempotency_key;
     engine::Retry retry(backend);
@@ -75,85 +77,84 @@ std::vector<Triggered> trigger(seam::Backend& backend, std::span<const NewRun> r
 
 }  // namespace
 
-std::vector<Run> execute_many(std::span<const NewRun> runs, const Store& store) {
-    seam::Backend& backend = *store.backend();
+std::vector<Run> Store::trigger(std::span<const NewRun> runs) const {
+    seam::Backend& backend = *store_->backend();
     check_runs(runs, backend.options());
     if (runs.empty()) return {};
-    auto made = handles(store, for_flows(runs, [&] { return trigger(backend, runs); }));
-    store.worker_watch().triggered(runs);
-    return made;
+    auto triggered = handles(*this, for_flows(runs, [&] { return trigger_runs(backend, runs); }));
+    store_->worker_watch().triggered(runs, triggered);
+    return triggered;
 }
 
-std::vector<Run> execute_many(std::span<const Trigger> triggers, const Store& store) {
+std::vector<Run> Store::trigger(std::span<const Trigger> triggers) const {
     std::vector<NewRun> runs;
     runs.reserve(triggers.size());
     for (const Trigger& trigger : triggers) runs.push_back(trigger.run());
-    return execute_many(std::span<const NewRun>(runs), store);
+    return trigger(std::span<const NewRun>(runs));
 }
 
-std::vector<Run> execute_many_in(
-    Transaction transaction, std::span<const NewRun> runs, const Store& store
-) {
-    check_runs(runs, store.backend()->options());
+std::vector<Run> Store::trigger_in(Transaction transaction, std::span<const NewRun> runs) const {
+    seam::Backend& backend = *store_->backend();
+    check_runs(runs, backend.options());
     if (runs.empty()) return {};
-    return handles(store, for_flows(runs, [&] {
-                       return store.backend()->trigger_in(transaction, runs);
-                   }));
+    return handles(*this, for_flows(runs, [&] { return backend.trigger_in(transaction, runs); }));
 }
 
-Run Trigger::execute(const Store& store) const {
-    return execute_many(std::span(&run_, 1), store).front();
+namespace detail {
+
+Run trigger_one(const NewRun& run, const Store& store) {
+    return store.trigger(std::span(&run, 1)).front();
 }
 
-Run Trigger::execute_in(Transaction transaction, const Store& store) const {
-    return execute_many_in(transaction, std::span(&run_, 1), store).front();
+Run trigger_one_in(Transaction transaction, const NewRun& run, const Store& store) {
+    return store.trigger_in(transaction, std::span(&run, 1)).front();
 }
 
-Json WaitingTrigger::execute_json(const Store& store) const {
-    return execute_many(std::span(&run_, 1), store).front().wait_json(timeout_);
-}
-
-Run WorkflowRef::get_run(RunId id, const Store& store) const {
-    const RunInfo info = store.get_run(id);
-    if (info.workflow != name_)
+Run run_of_workflow(std::string_view workflow, RunId id, const Store& store) {
+    const RunInfo info = store.run(id).info();
+    if (info.workflow != workflow)
         throw Error(
             ErrorCode::run_not_found,
             fmt::format(
-                "run {} is one of workflow '{}', not of '{}'", id.value(), info.workflow, name_
+                "run {} is one of workflow '{}', not of '{}'", id.value(), info.workflow, workflow
             )
         );
     return store.run(id);
 }
 
-WorkflowMetrics workflow_metrics(const std::string& workflow, const Store& store, Duration window) {
+}  // namespace detail
+
+WorkflowMetrics Store::workflow_metrics(std::string_view workflow, Duration window) const {
     if (window <= Duration::zero())
         throw Error(ErrorCode::invalid_argument, "the window must be above 0");
     model::check_delay("the window", window);
-    seam::Backend& backend = *store.backend();
-    return retrying(backend, [&] { return backend.workflow_metrics(workflow, window); });
+    return store_->retrying([&](auto& backend) {
+        return backend.workflow_metrics(std::string(workflow), window);
+    });
 }
 
-// --- the store's part ---
-
-WorkflowInfo Store::create_workflow(const std::string& name, const WorkflowOptions& options) const {
+WorkflowInfo Store::create_workflow(std::string_view workflow, const WorkflowOptions& options)
+    const {
+    const std::string name(workflow);
     model::check_name("workflow", name);
     model::check_workflow_options(name, options);
-    retrying(*backend_, [&] { return backend_->create_workflow(name, options); });
-    return workflow(name);
+    store_->retrying([&](auto& backend) { return backend.create_workflow(name, options); });
+    return workflow_info(name);
 }
 
 std::vector<WorkflowInfo> Store::workflows() const {
-    return retrying(*backend_, [&] { return backend_->workflows(std::nullopt); });
+    return store_->retrying([&](auto& backend) { return backend.workflows(std::nullopt); });
 }
 
-WorkflowInfo Store::workflow(const std::string& name) const {
-    auto found = retrying(*backend_, [&] { return backend_->workflows(name); });
+WorkflowInfo Store::workflow_info(std::string_view name) const {
+    auto found =
+        store_->retrying([&](auto& backend) { return backend.workflows(std::string(name)); });
     if (!found.empty()) return std::move(found.front());
     throw Error(ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name));
 }
 
-void Store::delete_workflow(const std::string& name) const {
-    retrying(*backend_, [&] { return backend_->delete_workflow(name); });
+void Store::delete_workflow(std::string_view name) const {
+    store_->retrying([&](auto& backend) { return backend.delete_workflow(std::string(name)); });
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

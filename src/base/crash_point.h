@@ -1,5 +1,5 @@
-// A place for tests to stop the process: called before and after everything that a store sends to
-// its database. Costs one load where no test has put anything there.
+// A hook for tests that crash the process: stores call crash_point() before and after everything
+// that they send to the database. Costs one load if no test has set the hook.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 namespace pawl::base {
 
 using CrashHook = void (*)();
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): only tests set it
 inline std::atomic<CrashHook> crash_hook = nullptr;
 
 inline void crash_point() {

@@ -1,4 +1,4 @@
-// The end of a time that a user gave: as much of it as the clock can tell, where it is for ever.
+// A deadline computed from a user's timeout. It saturates at 100 years instead of overflowing.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@ template <class Rep, class Period>
     std::chrono::duration<Rep, Period> time
 ) {
     using Time = std::chrono::duration<Rep, Period>;
-    constexpr std::chrono::hours ever(24 * 366 * 100);
+    constexpr std::chrono::hours limit(24 * 366 * 100);
     return std::chrono::steady_clock::now() +
            std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-               std::clamp<Time>(time, -std::chrono::duration_cast<Time>(ever), ever)
+               std::clamp<Time>(time, -std::chrono::duration_cast<Time>(limit), limit)
            );
 }
 

@@ -11,12 +11,12 @@ namespace pawl::base {
 
 namespace {
 
-// As much as a thread has; only what is used takes memory. The lowest page is a guard.
+// The size of a thread's stack; unused pages take no memory. The lowest page is a guard.
 constexpr std::size_t stack_bytes = 8 << 20;
 constexpr std::size_t guard_bytes = 4096;
 
-// Stacks lie a power of two apart: where they begin would fall on the same few lines of the
-// processor's cache, for all of hundreds of fibers. So each begins a little further down.
+// Stacks are a power of two apart, so the tops of hundreds of stacks would share a few cache lines.
+// Each stack therefore begins at a different offset.
 constexpr std::size_t colours = 128;
 constexpr std::size_t colour_bytes = 512;
 
@@ -41,8 +41,8 @@ void* map_stack() {
 
 thread_local Fiber* current_fiber = nullptr;  // NOLINT(*-avoid-non-const-global-variables)
 
-// The compiler must not remember the address of a thread's variable: after a change of stacks it is
-// another thread's.
+// The compiler must not cache the address of the thread_local variable: after a switch of stacks
+// the fiber may run on another thread.
 [[gnu::noinline]] void set_current(Fiber* fiber) {
     asm volatile("");
     current_fiber = fiber;
@@ -77,7 +77,7 @@ std::unique_ptr<FiberStack> FiberStacks::take() {
     return std::make_unique<FiberStack>();
 }
 
-void FiberStacks::give_back(std::unique_ptr<FiberStack> stack) {
+void FiberStacks::put_back(std::unique_ptr<FiberStack> stack) {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(stack));
 }
@@ -93,10 +93,10 @@ Fiber::Fiber(FiberStacks& stacks, std::function<void()> body)
 
 Fiber::~Fiber() {
     if (state_ == State::parked) std::terminate();
-    stacks_.give_back(std::move(stack_));
+    stacks_.put_back(std::move(stack_));
 }
 
-// One fiber after the other, on the same stack.
+// Runs the bodies of successive fibers on one stack.
 void Fiber::run_bodies(void* stack) {
     auto& mine = *static_cast<FiberStack*>(stack);
     arrived_on_stack(mine.inside, mine.outside);

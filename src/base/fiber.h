@@ -1,4 +1,4 @@
-// A function with a stack of its own, which can leave its thread and resume later, on any thread.
+// A function with its own stack, which can leave its thread and resume later, on any thread.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace pawl::base {
 
 class Fiber;
 
-// A stack. While no fiber has it nothing is on it, or the place where the last fiber ended, from
-// which the next one continues.
+// A stack. It is unused, belongs to a fiber, or is suspended where its last fiber ended; the next
+// fiber continues from there.
 struct FiberStack {
     FiberStack();
     ~FiberStack();
@@ -21,7 +21,7 @@ struct FiberStack {
     FiberStack& operator=(const FiberStack&) = delete;
 
     void* const memory;
-    Fiber* fiber = nullptr;  // whose it is
+    Fiber* fiber = nullptr;  // the current owner
     bool started = false;
     StackSide inside;
     StackSide outside;  // the thread that has resumed the fiber
@@ -31,7 +31,7 @@ struct FiberStack {
 class FiberStacks {
 public:
     [[nodiscard]] std::unique_ptr<FiberStack> take();
-    void give_back(std::unique_ptr<FiberStack> stack);
+    void put_back(std::unique_ptr<FiberStack> stack);
 
 private:
     std::mutex mutex_;
@@ -40,12 +40,12 @@ private:
 
 class Fiber {
 public:
-    // False if a sanitizer is compiled in that would not understand a change of stacks.
+    // False if the build has a sanitizer that does not support switches of stacks.
     static bool supported();
 
     Fiber(FiberStacks& stacks, std::function<void()> body);
-    // A parked fiber must not be destroyed, since nothing could destroy the objects on its stack:
-    // that ends the program, as with a thread that was not joined.
+    // Destroying a parked fiber terminates the program, like destroying a thread that was not
+    // joined: nothing could destroy the objects on its stack.
     ~Fiber();
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
@@ -55,14 +55,14 @@ public:
 
     // The fiber that runs on this thread, or null.
     [[nodiscard]] static Fiber* current();
-    // Leaves the thread, which then passes the fiber on to `afterwards`. This returns when the new
+    // Leaves the thread, which then moves the fiber into `afterwards`. park() returns when the new
     // owner resumes the fiber, possibly on another thread and before `afterwards` has returned.
     using Afterwards = std::function<void(std::unique_ptr<Fiber>)>;
     static void park(Afterwards afterwards);
 
 private:
     enum class State { ready, running, parked, ended };
-    // What the C++ runtime keeps per thread of exceptions that are being handled.
+    // The C++ runtime's per-thread state of exceptions that are being handled.
     struct Exceptions {
         void* caught = nullptr;
         unsigned int uncaught = 0;

@@ -1,4 +1,4 @@
-// A reference to something callable, for the time of a call. Costs no allocation.
+// A non-owning reference to a callable, valid for the duration of a call. Does not allocate.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,12 @@ class FunctionRef;
 template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
 public:
+    // Implicit, so that callers can pass a lambda. It hides no copy constructor, but clang-tidy 14
+    // does not read the requires clause.
     template <class Callable>
     requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>)
-        FunctionRef(Callable&& callable)  // NOLINT(google-explicit-constructor): it stands for it
+        // NOLINTNEXTLINE(google-explicit-constructor, bugprone-forwarding-reference-overload)
+        FunctionRef(Callable&& callable)
         : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
           call_([](void* object, Arguments... arguments) -> Result {
               return (*static_cast<std::remove_reference_t<Callable>*>(object)

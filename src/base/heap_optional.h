@@ -1,5 +1,4 @@
-// A value that may be there, like std::optional, but on the heap: what is large and often absent is
-// then cheap to hand on.
+// Like std::optional, with the value on the heap: cheap to move if T is large and usually absent.
 #pragma once
 
 #include <memory>
@@ -11,8 +10,8 @@ template <class T>
 class HeapOptional {
 public:
     HeapOptional() = default;
-    HeapOptional(T value)
-        : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT: as std::optional
+    // NOLINTNEXTLINE(google-explicit-constructor): implicit, like std::optional
+    HeapOptional(T value) : value_(std::make_unique<T>(std::move(value))) {}
     HeapOptional(const HeapOptional& other)
         : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
     HeapOptional(HeapOptional&&) noexcept = default;

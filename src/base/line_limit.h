@@ -1,4 +1,4 @@
-// Limits how many log lines a source writes per second. Knows no clock: it is given the time.
+// Limits how many log lines a source writes per second. The caller passes the time.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ public:
         ++suppressed_;
         return false;
     }
-    // How many lines were not allowed since the last call.
+    // The number of lines suppressed since the last call.
     [[nodiscard]] int take_suppressed() { return std::exchange(suppressed_, 0); }
 
 private:

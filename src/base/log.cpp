@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 std::string_view to_string(LogLevel level) {
     switch (level) {
@@ -26,7 +26,7 @@ std::string_view to_string(LogLevel level) {
 
 namespace {
 
-// PAWL_LOG: a level, or "off". Anything else is the default.
+// PAWL_LOG is a level or "off". Any other value means info.
 std::optional<LogLevel> least_level() {
     const char* const value = std::getenv("PAWL_LOG");
     const std::string_view wanted = value == nullptr ? "" : value;
@@ -57,7 +57,9 @@ void log_to_stderr(LogLevel level, std::string_view message) {
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-namespace base {
+}  // namespace pawl::inline v0
+
+namespace pawl::base {
 
 void Log::write(LogLevel level, std::string_view message) const {
     const std::lock_guard lock(state_->mutex);
@@ -69,5 +71,4 @@ void Log::write(LogLevel level, std::string_view message) const {
     }
 }
 
-}  // namespace base
-}  // namespace pawl
+}  // namespace pawl::base

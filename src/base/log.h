@@ -1,10 +1,13 @@
-// Carries messages to the user's log hook, one call at a time.
+// Passes messages to the user's log hook, one call at a time.
 #pragma once
 
 #include <memory>
 #include <mutex>
-#include <pawl/store.h>
+#include <pawl/log.h>
+#include <pawl/types.h>
 #include <string_view>
+
+#include "base/literals.h"
 
 namespace pawl::base {
 

@@ -7,8 +7,8 @@
 namespace pawl::base {
 
 namespace {
-// std::atomic::wait spins and yields before it sleeps: with hundreds of waiters that is most of the
-// processor's time.
+// Not std::atomic::wait: it spins and yields before it sleeps, which with hundreds of waiters takes
+// most of the CPU time.
 void futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
     static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
     syscall(
@@ -24,7 +24,7 @@ void OneShotEvent::wait() {
 void OneShotEvent::open() {
     std::atomic<std::uint32_t>* const word = &open_;
     word->store(1, std::memory_order_release);
-    // Waking an address that is gone meanwhile does nothing but, at worst, one needless wake-up.
+    // The event may be destroyed by now. The worst result is a spurious wake-up of another waiter.
     futex(word, FUTEX_WAKE_PRIVATE, 1);
 }
 

@@ -1,5 +1,5 @@
-// A door that one thread waits at until another opens it, once. Cheaper than a mutex with a
-// condition where hundreds of threads wait, each for its own.
+// An event that one thread waits for and another sets, once. Cheaper than a mutex and a condition
+// variable if hundreds of threads wait, each for its own event.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace pawl::base {
 class OneShotEvent {
 public:
     void wait();
-    // The gate may be gone as soon as the waiting thread sees it open.
+    // The waiter may destroy the event as soon as it sees it open.
     void open();
 
 private:

@@ -1,6 +1,7 @@
 #include "base/outage.h"
 
 #include <fmt/format.h>
+#include <pawl/error.h>
 
 namespace pawl::base {
 
@@ -10,7 +11,7 @@ double seconds(Outage::Clock::duration time) {
 }
 }  // namespace
 
-// A service that gives up leaves the outage to the others: the next one that succeeds ends it.
+// A service that stops while it fails does not end the outage: the next one that succeeds does.
 Outage::Reporter::~Reporter() {
     if (!failing_) return;
     const std::lock_guard lock(outage_.mutex_);
@@ -41,7 +42,7 @@ void Outage::note_failure(bool first, std::string_view error, Clock::time_point 
     } else if (now - logged_ >= repeat_every) {
         logged_ = now;
         log_.warning(fmt::format(
-            "database does not answer since {:.1f} s, retrying: {}", seconds(now - *began_), error
+            "database has not answered for {:.1f} s, retrying: {}", seconds(now - *began_), error
         ));
     }
 }

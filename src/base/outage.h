@@ -1,5 +1,5 @@
-// One log for an outage of the database, however many services notice it: a line when it begins,
-// one every 30 seconds, and one when it has ended.
+// Logs an outage of the database once, however many services notice it: a line when it begins, one
+// every 30 seconds, and one when it has ended.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ public:
 
     explicit Outage(base::Log log) : log_(std::move(log)) {}
 
-    // What one service sees of the database. Used by one thread at a time. The outage ends when
-    // every service that has failed has succeeded again.
+    // One service's view of the database. Used by one thread at a time. The outage ends when every
+    // service that has failed has succeeded again.
     class Reporter {
     public:
         explicit Reporter(Outage& outage) : outage_(outage) {}
@@ -28,11 +28,12 @@ public:
         Reporter(const Reporter&) = delete;
         Reporter& operator=(const Reporter&) = delete;
 
-        // True: the error is an outage's, and logged as such. False: the caller logs it.
+        // Returns true if the error is part of an outage, which is then logged. If false, the
+        // caller logs the error.
         [[nodiscard]] bool failed(
             const std::exception& error, Clock::time_point now = Clock::now()
         );
-        void succeeded(Clock::time_point now = {});  // costs nothing while there is no outage
+        void succeeded(Clock::time_point now = {});  // a no-op unless an outage is going
 
     private:
         Outage& outage_;
@@ -45,7 +46,7 @@ private:
 
     const base::Log log_;
     std::mutex mutex_;
-    int failing_ = 0;  // reporters
+    int failing_ = 0;  // reporters that fail at present
     std::optional<Clock::time_point> began_;
     Clock::time_point logged_{};
     std::atomic<bool> away_ = false;  // began_ is set

@@ -12,7 +12,7 @@ double random_fraction() {
     return std::uniform_real_distribution<double>(0, 1)(generator);
 }
 
-// From the system for each: a generator that is seeded with 32 bits would repeat itself in other
+// Each id is read from the system: a generator with a 32-bit seed would repeat ids in other
 // processes.
 std::string random_uuid() {
     thread_local std::random_device device;

@@ -1,13 +1,13 @@
-// Jitter, and ids that nobody else has. No security rests on either.
+// Random numbers for jitter, and unique ids. Not for security.
 #pragma once
 
 #include <string>
 
 namespace pawl::base {
 
-// Out of [0, 1).
+// In [0, 1).
 [[nodiscard]] double random_fraction();
-// A UUID of version 4.
+// A version 4 UUID.
 [[nodiscard]] std::string random_uuid();
 
 }  // namespace pawl::base

@@ -23,8 +23,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-// Between the report of a switch and the switch nothing may be instrumented: it would be counted
-// for the other stack. Nor may it be inlined into a function that is.
+// No instrumented code may run between the report of a switch and the switch: it would be
+// attributed to the other stack. So these functions are not inlined into instrumented ones either.
 #ifdef __clang__
 #define PAWL_UNWATCHED __attribute__((noinline, disable_sanitizer_instrumentation))
 #else
@@ -42,7 +42,7 @@ namespace {
 }
 #else
 #define PAWL_SET_PLACE(place) __builtin_setjmp((place).data())
-// A function of its own: the two builtins must not be in the same one.
+// A separate function, because the two builtins must not be in the same one.
 [[noreturn]] PAWL_UNWATCHED void resume_place(StackPlace& place) {
     __builtin_longjmp(place.data(), 1);
 }
@@ -59,13 +59,13 @@ PAWL_UNWATCHED void report_switch(
 #endif
 #ifdef PAWL_THREAD_SANITIZER
     from.tsan_context = __tsan_get_current_fiber();
-    // Without flags what was done before the switch happens before what is done after it: both are
-    // done by one thread.
+    // Without flags, everything before the switch happens before everything after it: one thread
+    // does both.
     __tsan_switch_to_fiber(to.tsan_context, 0);
 #endif
 }
 
-// makecontext() passes nothing wider than int.
+// makecontext() passes only int arguments, so a pointer is split in two.
 struct Start {
     void (*entry)(void*);
     void* argument;

@@ -17,14 +17,13 @@ const date::time_zone* find_zone(const std::string& name) {
         throw Error(
             ErrorCode::invalid_argument,
             fmt::format(
-                "time zone '{}' is not known here: use an IANA name like Europe/London",
-                name.substr(0, 100)
+                "unknown time zone '{}': use an IANA name like Europe/London", name.substr(0, 100)
             )
         );
     }
 }
 
-// The database's first and last period reach beyond what a Timestamp holds.
+// The first and the last period of the database exceed the range of a Timestamp.
 Timestamp in_range(date::sys_seconds time) {
     constexpr std::chrono::seconds limit(std::chrono::hours(24LL * 365 * 20'000));
     return Timestamp(std::clamp(time.time_since_epoch(), -limit, limit));
@@ -34,7 +33,7 @@ Timestamp in_range(date::sys_seconds time) {
 
 WallClock::WallClock(const std::string& time_zone) : zone_(find_zone(time_zone)) {
     if (zone_ == nullptr) return;
-    period_.end = period_.begin;  // nothing is known yet
+    period_.end = period_.begin;  // an empty period: the first call looks it up
     look_up(Timestamp{});
 }
 
@@ -56,7 +55,8 @@ LocalMinutes WallClock::local(Timestamp at) {
 Timestamp WallClock::instant(LocalMinutes local) {
     const Timestamp guess(local.time_since_epoch() - period_.offset);
     if (zone_ == nullptr) return guess;
-    // Shown in this period, and not already at the end of the one before.
+    // The clock shows `local` within this period, and had not shown it at the end of the previous
+    // one.
     const bool here = guess >= period_.begin && guess < period_.end;
     if (here && guess + period_.offset - period_.offset_before >= period_.begin) return guess;
     const auto info = zone_->get_info(date::local_seconds(local.time_since_epoch()));

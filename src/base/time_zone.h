@@ -1,4 +1,4 @@
-// Local time of a place: the only face of the time zone database.
+// Local times, from the time zone database. Nothing else includes the database's header.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,18 @@ namespace pawl::base {
 
 using LocalMinutes = std::chrono::local_time<std::chrono::minutes>;
 
-// A clock on a wall in one time zone. Remembers the offset it used last, so that a walk through the
-// year does not ask the database at every step; hence one per thread.
+// The wall clock of one time zone. It caches the current offset, so that iterating over times does
+// not query the database at every step. Not thread-safe.
 class WallClock {
 public:
     // An IANA name, like Europe/London. Throws invalid_argument. UTC needs no database.
     explicit WallClock(const std::string& time_zone);
 
-    // What it shows then, in whole minutes.
+    // The local time at that instant, in whole minutes.
     [[nodiscard]] LocalMinutes local(Timestamp at);
-    // When it shows that. What is shown twice (the clock was put back): the first time. What is
-    // never shown (it was put forward): the end of the gap. So it never decreases.
+    // The instant at which the clock shows `local`. Ambiguous times (the clock was set back) give
+    // the first instant, skipped times (it was set forward) the end of the gap, so the result never
+    // decreases.
     [[nodiscard]] Timestamp instant(LocalMinutes local);
 
 private:
@@ -31,11 +32,11 @@ private:
         Timestamp begin;
         Timestamp end;
         std::chrono::seconds offset{0};
-        std::chrono::seconds offset_before{0};  // of the period that ended when it began
+        std::chrono::seconds offset_before{0};  // the offset of the previous period
     };
     void look_up(Timestamp at);
 
-    const date::time_zone* zone_ = nullptr;  // none: UTC
+    const date::time_zone* zone_ = nullptr;  // null means UTC
     Period period_{Timestamp::min(), Timestamp::max()};
 };
 

@@ -7,7 +7,7 @@
 namespace pawl::engine {
 
 namespace {
-constexpr Duration look_through_every = 100ms;
+constexpr Duration search_all_every = 100ms;
 }  // namespace
 
 ClaimStream::ClaimStream(seam::Engine& backend, WorkerId worker, std::optional<Duration> lease)
@@ -22,7 +22,7 @@ void ClaimStream::set_queues(std::vector<QueueId> queues) {
     busy_.clear();
 }
 
-seam::Claim ClaimStream::ask(const std::vector<QueueId>& queues, QueueId after) {
+seam::Claim ClaimStream::claim_from(const std::vector<QueueId>& queues, QueueId after) {
     request_.queues = queues;
     request_.after = after;
     return backend_.claim(request_);
@@ -33,20 +33,20 @@ seam::Claim ClaimStream::next(int max_messages, seam::Scan scan) {
     request_.scan = scan;
     const auto wanted = static_cast<std::size_t>(max_messages);
     const auto now = std::chrono::steady_clock::now();
-    if (scan == seam::Scan::streaming && now - looked_at_ < look_through_every) {
-        seam::Claim claim = ask_busy(wanted);
+    if (scan == seam::Scan::streaming && now - searched_at_ < search_all_every) {
+        seam::Claim claim = claim_busy(wanted);
         if (!claim.messages.empty()) {
-            claim.more = true;  // the others were not looked at
+            claim.more = true;  // the other queues were not searched
             return claim;
         }
     }
     const QueueId began_after = after_;
-    seam::Claim claim = ask(all_, after_);
+    seam::Claim claim = claim_from(all_, after_);
     after_ = claim.after;
-    looked_at_ = now;
+    searched_at_ = now;
     busy_.clear();
     if (all_.size() <= model::rules::wide_set) return claim;
-    keep_turn(claim, began_after);
+    track_turn(claim, began_after);
     if (claim.messages.size() == wanted &&
         claim.messages.front().priority == claim.messages.back().priority)
         busy_.assign(claim.queues.begin(), claim.queues.end());
@@ -55,11 +55,12 @@ seam::Claim ClaimStream::next(int max_messages, seam::Scan scan) {
     return claim;
 }
 
-// One after the other: a claim of one queue costs least. One that runs short has had its time.
-seam::Claim ClaimStream::ask_busy(std::size_t wanted) {
+// Claims from one queue at a time, which is the cheapest claim. A queue that does not fill its
+// claim is no longer busy.
+seam::Claim ClaimStream::claim_busy(std::size_t wanted) {
     while (!busy_.empty()) {
         const QueueId queue = busy_.front();
-        seam::Claim claim = ask({queue}, {});
+        seam::Claim claim = claim_from({queue}, {});
         busy_.pop_front();
         if (claim.messages.size() == wanted) busy_.push_back(queue);
         if (!claim.messages.empty()) return claim;
@@ -67,8 +68,8 @@ seam::Claim ClaimStream::ask_busy(std::size_t wanted) {
     return {};
 }
 
-// A turn that began in the middle of the set has not seen its beginning.
-void ClaimStream::keep_turn(seam::Claim& claim, QueueId began_after) {
+// A turn that began in the middle of the set has not searched the queues before it.
+void ClaimStream::track_turn(seam::Claim& claim, QueueId began_after) {
     if (!began_after) {
         whole_turn_ = true;
         next_due_.reset();

@@ -1,6 +1,6 @@
-// Claims again and again over a set of queues, as a worker does. Of a wide set (hundreds of queues)
-// mostly few have work: those are asked in turns, and all are looked through every 100 ms, or when
-// the few run short.
+// Repeated claims over a set of queues, for a worker. In a wide set (hundreds of queues) usually
+// few have work: those are claimed from in turn, and the whole set is searched every 100 ms, or
+// when the busy queues do not fill a claim.
 #pragma once
 
 #include <chrono>
@@ -19,23 +19,23 @@ public:
     void set_worker(WorkerId worker) { request_.worker = worker; }
     void set_steps(std::vector<std::string> steps) { request_.steps = std::move(steps); }
     [[nodiscard]] const std::vector<QueueId>& queues() const { return all_; }
-    // seam::Claim::more: claim again before waiting. Not set: every queue has been looked at since
-    // the last message came, and seam::Claim::next_due speaks for all of them.
+    // If seam::Claim::more is set, claim again before waiting. If not, every queue was searched
+    // since the last message was found, and seam::Claim::next_due covers all of them.
     [[nodiscard]] seam::Claim next(int max_messages, seam::Scan scan);
 
 private:
-    [[nodiscard]] seam::Claim ask(const std::vector<QueueId>& queues, QueueId after);
-    [[nodiscard]] seam::Claim ask_busy(std::size_t wanted);
-    void keep_turn(seam::Claim& claim, QueueId began_after);
+    [[nodiscard]] seam::Claim claim_from(const std::vector<QueueId>& queues, QueueId after);
+    [[nodiscard]] seam::Claim claim_busy(std::size_t wanted);
+    void track_turn(seam::Claim& claim, QueueId began_after);
 
     seam::Engine& backend_;
     seam::ClaimRequest request_;
     std::vector<QueueId> all_;
-    QueueId after_;                      // in the whole set
-    bool whole_turn_ = false;            // nothing came since the last claim from the very start
-    std::optional<Timestamp> next_due_;  // of that turn
-    std::deque<QueueId> busy_;  // filled a claim just now, all with messages of one priority
-    std::chrono::steady_clock::time_point looked_at_{};
+    QueueId after_;            // position in the whole set
+    bool whole_turn_ = false;  // no message was found since the last claim that began at the start
+    std::optional<Timestamp> next_due_;  // the minimum of that turn
+    std::deque<QueueId> busy_;           // filled the last claim, all messages having one priority
+    std::chrono::steady_clock::time_point searched_at_{};
 };
 
 }  // namespace pawl::engine

@@ -9,12 +9,12 @@ namespace pawl::engine {
 
 namespace {
 
-// A run may have three steps or thirty thousand: how many make a short transaction shows in the
-// doing.
+// A run may have three steps or thirty thousand, so the batch size adapts to the time of the last
+// batch.
 constexpr int first_rows = 100;
 constexpr auto short_batch = std::chrono::milliseconds(10);
 constexpr auto long_batch = std::chrono::milliseconds(40);
-// One that took long may have waited for a connection; those that do work become smaller.
+// Caps the pause after a batch that was slow because it waited for a connection.
 constexpr Duration longest_pause = std::chrono::seconds(2);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One pass over the policies of retention, batch by batch. Who drives it decides when.
+// One pass over the retention policies, batch by batch. The caller decides when each batch runs.
 #pragma once
 
 #include "seam/engine.h"
@@ -9,9 +9,9 @@ class PrunePass {
 public:
     PrunePass(seam::Engine& backend, const PruneOptions& options);
 
-    // One batch. False: the pass is through.
+    // Prunes one batch. Returns false if the pass is complete.
     bool step();
-    // After the last batch, so that the work takes at most that percentage of the time.
+    // The pause after the last batch that keeps pruning below `share` percent of the time.
     [[nodiscard]] Duration pause(int share) const;
     [[nodiscard]] const PruneReport& report() const { return report_; }
 
@@ -24,7 +24,7 @@ private:
     std::size_t part_ = 0;
     std::optional<seam::PrunePosition> after_;  // where the last batch of this part ended
     int rows_;
-    std::chrono::microseconds took_{0};  // the last batch
+    std::chrono::microseconds took_{0};  // duration of the last batch
     PruneReport report_;
 };
 

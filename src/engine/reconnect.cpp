@@ -22,7 +22,7 @@ bool Retry::again(const Error& error) {
 }
 
 bool Retry::wait(const Error& error) {
-    // The first repetition comes at once: mostly an idle connection had died unnoticed.
+    // The first retry is immediate and not logged: usually an idle connection had died unnoticed.
     if (pause_ > Duration::zero() && !outage_.failed(error))
         backend_.log().warning(fmt::format("call failed, retrying: {}", error.what()));
     return pause();

@@ -1,5 +1,5 @@
-// Keeps a call going while the database is away, up to ConnectOptions::retry_timeout. A write whose
-// answer was lost is never repeated blindly: that is the caller's to decide.
+// Retries a call while the database does not answer, up to ConnectOptions::retry_timeout. A write
+// whose answer was lost is not repeated here: only the caller knows whether that is safe.
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,11 @@ public:
     ~Retry();
     Retry(const Retry&) = delete;
     Retry& operator=(const Retry&) = delete;
-    // Waits and returns true where the same call may be made again; false: throw it on.
+    // Sleeps and returns true if the call may be repeated. If false, the caller rethrows the error.
     [[nodiscard]] bool again(const Error& error);
-    // The waiting alone, for those who know that repeating is safe. False at the deadline.
+    // Only sleeps, for callers that know that repeating is safe. Returns false at the deadline.
     [[nodiscard]] bool wait(const Error& error);
-    [[nodiscard]] bool wait(std::string_view why);  // why the database refused it for now
+    [[nodiscard]] bool wait(std::string_view why);  // why the database cannot do it now
 
 private:
     [[nodiscard]] bool pause();

@@ -33,7 +33,10 @@ std::vector<seam::WriteOutcome> settle(seam::Engine& backend, std::span<const se
         if (!busy.empty() && !retry.wait("messages are locked by another transaction")) {
             throw Error(
                 ErrorCode::busy,
-                fmt::format("{} messages stay locked by another transaction", busy.size())
+                fmt::format(
+                    "{} messages are still locked by another transaction; try again later",
+                    busy.size()
+                )
             )
                 .mark_retryable();
         }

@@ -1,4 +1,4 @@
-// Settles messages for a caller who holds their leases without a worker.
+// Settles messages for a caller that holds their leases without a worker.
 #pragma once
 
 #include <span>

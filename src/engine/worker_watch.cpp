@@ -26,22 +26,24 @@ bool WorkerWatch::is_time(const std::string& workflow) {
     return true;
 }
 
-void WorkerWatch::triggered(std::span<const NewRun> runs) {
+void WorkerWatch::triggered(std::span<const NewRun> runs, std::span<const Run> handles) {
     const std::lock_guard lock(mutex_);
     const std::string* last = nullptr;
-    for (const NewRun& run : runs) {
-        if (last != nullptr && *last == run.workflow) continue;
-        last = &run.workflow;
-        if (is_time(run.workflow)) pending_.push_back(run.workflow);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!handles[i].created()) continue;  // an older run has the key: this one does not wait
+        const std::string& workflow = runs[i].workflow;
+        if (last != nullptr && *last == workflow) continue;
+        last = &workflow;
+        if (is_time(workflow)) pending_.push_back(workflow);
     }
     if (pending_.empty()) return;
     try {
         if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
     } catch (const std::system_error& error) {
-        // The runs are stored. Without a thread only the warning is missing.
+        // The runs are stored; only the warning is missing.
         pending_.clear();
         backend_.log().warning(
-            fmt::format("cannot check for live workers: no thread could start: {}", error.what())
+            fmt::format("cannot check for live workers, cannot start a thread: {}", error.what())
         );
     }
     changed_.notify_one();

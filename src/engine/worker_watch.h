@@ -1,6 +1,5 @@
-// Warns a caller who triggers runs of a workflow that no live worker handles. Such runs wait; that
-// is not an error. The check runs on a thread of its own, so that trigger() does not pay for a log
-// line.
+// Warns a caller that triggers runs of a workflow that no live worker handles. Such runs wait; that
+// is not an error. The check runs on its own thread, so that trigger() does not wait for it.
 #pragma once
 
 #include <chrono>
@@ -20,13 +19,12 @@ namespace pawl::engine {
 class WorkerWatch {
 public:
     explicit WorkerWatch(seam::Engine& backend) : backend_(backend) {}
-    // Finishes the checks that are queued: a program that triggers a run and exits gets its
-    // warning.
+    // Finishes the queued checks, so that a program that triggers a run and exits gets its warning.
     ~WorkerWatch();
     WorkerWatch(const WorkerWatch&) = delete;
     WorkerWatch& operator=(const WorkerWatch&) = delete;
     // Queues a check of each workflow, at most every 10 s. Returns immediately.
-    void triggered(std::span<const NewRun> runs);
+    void triggered(std::span<const NewRun> runs, std::span<const Run> handles);
 
 private:
     [[nodiscard]] bool is_time(const std::string& workflow);

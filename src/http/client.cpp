@@ -13,8 +13,8 @@ namespace pawl::http {
 
 namespace {
 
-// OpenSSL writes to sockets that the other side may have closed, and the program need not ignore
-// the signal: it is blocked in this thread meanwhile, and taken away.
+// Blocks SIGPIPE in this thread and discards it: OpenSSL writes to sockets that the peer may have
+// closed, and the program may not ignore the signal.
 class NoBrokenPipe {
 public:
     NoBrokenPipe() {
@@ -72,12 +72,13 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-// What arrives of one answer. The callbacks return less than they were given to end the call.
+// The received part of an answer. The callbacks return a smaller size than they got to end the
+// call.
 struct Arrival {
     const ClientOptions& limits;
     Response response = {};
     std::size_t header_bytes = 0;
-    bool headers_done = false;  // of the final answer: not of 100 Continue
+    bool headers_done = false;  // of the final answer, not of 100 Continue
     bool headers_too_long = false;
     bool body_too_long = false;
 };
@@ -124,14 +125,14 @@ void set(CURL* handle, CURLoption option, Value value) {
     if (code != CURLE_OK)
         throw Error(
             ErrorCode::invalid_argument,
-            fmt::format("the HTTP client cannot be set up: {}", curl_easy_strerror(code))
+            fmt::format("cannot set up the HTTP client: {}", curl_easy_strerror(code))
         );
 }
 
-// What libcurl says for other hosts' certificates contains names, which are not needed.
+// libcurl's message about a certificate of another host contains host names; it is replaced.
 std::string distrust(std::string_view message) {
     constexpr std::string_view prefix = "SSL certificate problem: ";
-    if (!message.starts_with(prefix)) return "it is another host's";
+    if (!message.starts_with(prefix)) return "it was issued for another host";
     return std::string(message.substr(prefix.size()));
 }
 
@@ -156,17 +157,17 @@ std::string failure_text(
         case CURLE_RECV_ERROR:
         case CURLE_GOT_NOTHING:
         case CURLE_PARTIAL_FILE:
-            return "the connection was lost before an answer came";
+            return "the connection was lost before an answer arrived";
         case CURLE_SSL_CONNECT_ERROR:
             return "the TLS handshake failed";
         case CURLE_SSL_CACERT_BADFILE:
-            return "the file of trusted certificates cannot be read";
+            return "cannot read the file of trusted certificates";
         case CURLE_PEER_FAILED_VERIFICATION:
             return "the server's certificate is not trusted: " + distrust(message);
         case CURLE_UNSUPPORTED_PROTOCOL:
         case CURLE_WEIRD_SERVER_REPLY:
             return "the answer is not HTTP";
-        case CURLE_OUT_OF_MEMORY:  // libcurl's own limit: a line of 100 kB
+        case CURLE_OUT_OF_MEMORY:  // libcurl's limit of 100 kB per line
             return "a line of the answer's headers is too long";
         default:
             return fmt::format("the request failed: {}", curl_easy_strerror(code));
@@ -176,12 +177,13 @@ std::string failure_text(
 }  // namespace
 
 void Client::Close::operator()(void* handle) const {
-    const NoBrokenPipe guard;  // TLS says goodbye
+    const NoBrokenPipe guard;  // closing a TLS connection writes to the socket
     curl_easy_cleanup(handle);
 }
 
 Client::Client(ClientOptions options) : options_(std::move(options)) {
-    // Thread-safe since libcurl 7.84. It is not undone: others in this process may use libcurl.
+    // Thread-safe since libcurl 7.84. Not undone, because other code in this process may use
+    // libcurl.
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
     if (ready != CURLE_OK) throw std::bad_alloc();
 }
@@ -192,8 +194,8 @@ std::variant<Response, Failure> Client::post(const Request& request) {
     Handle handle = take();
     HeaderList headers;
     for (const auto& [name, value] : request.headers)
-        headers.add(value.empty() ? name + ";" : name + ": " + value);
-    headers.add("Expect:");  // no round trip in front of large bodies
+        headers.add(value.empty() ? fmt::format("{};", name) : fmt::format("{}: {}", name, value));
+    headers.add("Expect:");  // avoids a round trip before large bodies
     Arrival arrival{options_};
     std::array<char, CURL_ERROR_SIZE> message{};
     set(handle.get(), CURLOPT_REQUEST_TARGET, request.target.c_str());
@@ -216,7 +218,7 @@ std::variant<Response, Failure> Client::post(const Request& request) {
         const NoBrokenPipe guard;
         code = curl_easy_perform(handle.get());
     }
-    // A server whose status and headers are here has answered, however long its body is.
+    // If status and headers have arrived, the server has answered, whatever happens to its body.
     const bool cut_off =
         arrival.headers_done && (arrival.body_too_long || code == CURLE_OPERATION_TIMEDOUT);
     if (code != CURLE_OK && !cut_off)
@@ -226,7 +228,7 @@ std::variant<Response, Failure> Client::post(const Request& request) {
     return std::move(arrival.response);
 }
 
-// A handle with an open connection, if there is one.
+// Prefers a handle with an open connection.
 Client::Handle Client::take() {
     Handle handle;
     {
@@ -255,7 +257,7 @@ void Client::set_options(void* handle) const {
     set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(handle, CURLOPT_PROXY, "");
     set(handle, CURLOPT_POST, 1L);
-    set(handle, CURLOPT_NOSIGNAL, 1L);  // the deadline needs no SIGALRM
+    set(handle, CURLOPT_NOSIGNAL, 1L);  // timeouts do not use SIGALRM
     set(handle, CURLOPT_TIMEOUT_MS, timeout_ms);
     set(handle, CURLOPT_CONNECTTIMEOUT_MS, timeout_ms);
     set(handle, CURLOPT_SSL_VERIFYPEER, options_.verify_tls ? 1L : 0L);

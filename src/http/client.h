@@ -1,5 +1,5 @@
-// An HTTP client with a deadline for the whole call and limits on everything that it reads: neither
-// a slow nor an endless answer can hold a call or fill the memory. The only user of libcurl.
+// An HTTP client with a deadline for the whole call and limits on everything that it reads, so that
+// a slow or endless answer can neither block a call nor fill the memory. The only user of libcurl.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@ struct Login {
 struct ClientOptions {
     std::string origin;          // "https://example.org:443"
     std::optional<Login> login;  // basic authentication, unless a request has its own
-    Duration timeout{0};         // from the lookup of the name to the last byte of the answer
+    Duration timeout{0};         // from the name lookup to the last byte of the answer
     bool verify_tls = true;
-    std::string ca_file;                  // default: the system's
-    std::size_t max_headers = 64 * 1024;  // of an answer, with its status line
-    std::size_t max_body = 64 * 1024;     // of an answer
+    std::string ca_file;                 // defaults to the system's
+    std::size_t max_headers = 64 << 10;  // of an answer, with its status line
+    std::size_t max_body = 64 << 10;     // of an answer
 };
 
 struct Request {
-    std::string target;                          // path and query, sent as they are
-    std::map<std::string, std::string> headers;  // the caller has checked them
+    std::string target;                          // path and query, sent unchanged
+    std::map<std::string, std::string> headers;  // checked by the caller
     std::string_view body;
 };
 
@@ -40,16 +40,15 @@ struct Response {
     int status = 0;
     std::map<std::string, std::string> headers;  // names in lower case
     std::string body;
-    bool complete = true;  // false: the body was cut off at its limit or at the deadline
+    bool complete = true;  // false if the body was cut at its limit or at the deadline
 };
 
-// Shows neither the URL, nor headers, nor what the server sent: there may be secrets in all of
-// them.
+// Contains neither the URL, nor headers, nor data from the server, all of which may have secrets.
 struct Failure {
     std::string why;
 };
 
-// Thread-safe. Keeps connections open; redirects are not followed, proxies are not used.
+// Thread-safe. Keeps connections open; does not follow redirects or use proxies.
 class Client {
 public:
     explicit Client(ClientOptions options);
@@ -63,7 +62,7 @@ private:
     struct Close {
         void operator()(void* handle) const;
     };
-    using Handle = std::unique_ptr<void, Close>;  // a CURL*: it serves one call at a time
+    using Handle = std::unique_ptr<void, Close>;  // a CURL*, used by one call at a time
 
     [[nodiscard]] Handle take();
     void give_back(Handle handle);

@@ -1,4 +1,4 @@
-// Prometheus' way to read a worker's meters: GET /metrics over HTTP.
+// The Prometheus endpoint of a worker: GET /metrics over HTTP.
 
 #include <fmt/format.h>
 #include <pawl/worker.h>
@@ -28,14 +28,15 @@ std::string listening_at(const MetricsOptions& options) {
     return fmt::format("{}:{}", options.address, options.port);
 }
 
-// A client that sends nothing, or reads nothing, holds one thread until the timeout: others are
-// served meanwhile.
+// A client that sends or reads nothing holds one thread until the timeout; the other threads serve
+// the others.
 std::vector<std::string> server_options(const MetricsOptions& options) {
     return {
         "listening_ports", listening_at(options), "num_threads", "8", "request_timeout_ms", "2000"};
 }
 
-// The HTTP server notices that it shall end when somebody comes, or after 2 s. So somebody comes.
+// The HTTP server notices its stop flag only at the next connection or after 2 s, so this connects
+// to it.
 class Knocking {
 public:
     Knocking(const std::string& address, int port)
@@ -83,7 +84,7 @@ public:
 
 private:
     const std::string address_;
-    const std::shared_ptr<WorkerFamilies> families_;  // the exposer only looks at it
+    const std::shared_ptr<WorkerFamilies> families_;  // the exposer only has a weak reference
     std::unique_ptr<prometheus::Exposer> exposer_;
 };
 
@@ -92,7 +93,7 @@ private:
 
 namespace pawl::detail {
 
-// Listens when it returns. Throws listen_failed.
+// Listens when this returns. Throws listen_failed.
 std::unique_ptr<runtime::MetricsEndpoint> open_metrics_endpoint(
     const WorkerOptions& options,
     std::shared_ptr<const runtime::WorkerMeters> meters,
@@ -103,12 +104,13 @@ std::unique_ptr<runtime::MetricsEndpoint> open_metrics_endpoint(
     try {
         return std::make_unique<metrics::HttpEndpoint>(*options.metrics, std::move(families));
     } catch (const std::exception&) {
-        // What the HTTP server throws does not say why.
+        // The HTTP server's exception does not contain the reason.
         throw Error(
             ErrorCode::listen_failed,
             fmt::format(
-                "worker '{}': its metrics cannot listen at {}: the port is in use or the address "
-                "is not this host's; each worker needs a port of its own, 0 is any free one",
+                "worker '{}': cannot listen for metrics at {}: the port is in use, or the address "
+                "is "
+                "not of this host; use another port for each worker, or 0 for any free one",
                 options.name,
                 metrics::listening_at(*options.metrics)
             )
@@ -127,7 +129,7 @@ open_metrics_endpoint(const WorkerOptions& options, std::shared_ptr<const runtim
     throw Error(
         ErrorCode::backend_missing,
         fmt::format(
-            "worker '{}': this build has no metrics: build pawl with -DPAWL_METRICS=ON",
+            "worker '{}': this build does not support metrics; build pawl with -DPAWL_METRICS=ON",
             options.name
         )
     );

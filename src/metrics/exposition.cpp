@@ -27,7 +27,8 @@ void Families::gauge(const Labels& labels, double value) {
     add(labels).gauge.value = value;
 }
 
-// Values come in meanwhile: the count is that of the buckets that were read, so that the two fit.
+// Values are added concurrently, so the count is the sum of the buckets read, which keeps them
+// consistent.
 void Families::histogram(const Labels& labels, const runtime::Histogram& histogram, double unit) {
     ClientMetric::Histogram& shown = add(labels).histogram;
     shown.sample_sum = static_cast<double>(histogram.sum()) / unit;

@@ -1,5 +1,4 @@
-// Metric families as Prometheus wants them: a name, a type and help once, then a line per set of
-// labels.
+// Metric families in Prometheus' format: name, type and help once, then a line per set of labels.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -13,7 +12,7 @@ namespace pawl::metrics {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-// A family's name and help; docs/metrics.md has the same.
+// The name and help text of a family; documented in docs/metrics.md.
 struct Described {
     const char* name;
     const char* help;
@@ -21,20 +20,20 @@ struct Described {
 
 class Families {
 public:
-    // `common` are the labels of every metric.
+    // `common` are labels of every metric.
     explicit Families(Labels common) : common_(std::move(common)) {}
 
-    // Each goes to the family that was begun last.
+    // Begins a family. The following metrics are added to it.
     void counters(const Described& what) { begin(what, prometheus::MetricType::Counter); }
     void gauges(const Described& what) { begin(what, prometheus::MetricType::Gauge); }
     void histograms(const Described& what) { begin(what, prometheus::MetricType::Histogram); }
 
     void counter(const Labels& labels, const runtime::Counter& counter);
     void gauge(const Labels& labels, double value);
-    // `unit` is how many of what was observed make one of what is shown.
+    // `unit` is the number of observed units per exposed unit.
     void histogram(const Labels& labels, const runtime::Histogram& histogram, double unit);
 
-    // Those that have a metric.
+    // Returns the families that have a metric.
     [[nodiscard]] std::vector<prometheus::MetricFamily> take() &&;
 
 private:

@@ -6,9 +6,9 @@ namespace pawl::metrics {
 
 namespace {
 
-constexpr Duration answer_within = 1s;                  // a scrape waits no longer for a look
-constexpr Duration good_for = std::chrono::minutes(1);  // while a look takes long
-// Counting millions of messages takes a while: it shall not fill more than this part of the time.
+constexpr Duration answer_within = 1s;  // the longest time that a scrape waits for a query
+constexpr Duration good_for = std::chrono::minutes(1);  // while a query takes long
+// Counting millions of messages takes long. Queries may take up to 1/20 of the time.
 constexpr int share_of_time = 20;
 
 }  // namespace
@@ -28,27 +28,27 @@ std::optional<seam::Backlog> StoreSampler::sample() {
         changed_.notify_all();
         changed_.wait_for(lock, answer_within, [&] { return !wanted_; });
     }
-    if (!looked_at_ || Clock::now() - *looked_at_ > std::max(good_for, refresh_ * 2)) return {};
+    if (!queried_at_ || Clock::now() - *queried_at_ > std::max(good_for, refresh_ * 2)) return {};
     return last_;
 }
 
 bool StoreSampler::is_due(Clock::time_point now) const {
-    return !looked_at_ || refresh_ == Duration::zero() ||
-           now - *looked_at_ >= std::max<Clock::duration>(refresh_, took_ * share_of_time);
+    return !queried_at_ || refresh_ == Duration::zero() ||
+           now - *queried_at_ >= std::max<Clock::duration>(refresh_, took_ * share_of_time);
 }
 
 void StoreSampler::work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [&] { return wanted_; })) {
         lock.unlock();
-        look();
+        query();
         lock.lock();
         wanted_ = false;
         changed_.notify_all();
     }
 }
 
-void StoreSampler::look() {
+void StoreSampler::query() {
     const auto began_at = Clock::now();
     std::optional<seam::Backlog> found;
     try {
@@ -56,13 +56,13 @@ void StoreSampler::look() {
     } catch (const std::exception& error) {
         if (!base::Outage::Reporter(backend_->outage()).failed(error))
             backend_->log().warning(
-                fmt::format("metrics: reading the store's backlog failed: {}", error.what())
+                fmt::format("metrics: cannot read the store's backlog: {}", error.what())
             );
     }
     const std::lock_guard lock(mutex_);
     last_ = std::move(found);
-    looked_at_ = Clock::now();
-    took_ = *looked_at_ - began_at;
+    queried_at_ = Clock::now();
+    took_ = *queried_at_ - began_at;
 }
 
 }  // namespace pawl::metrics

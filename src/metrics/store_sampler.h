@@ -1,5 +1,5 @@
-// Asks the store what waits in it, for scrapes: on a thread of its own, so that a database that is
-// away or slow holds up no scrape; and never more often than is good for the database.
+// Queries the store's backlog for scrapes, on its own thread, so that a slow or unreachable
+// database does not delay a scrape. Limits the load on the database.
 #pragma once
 
 #include <chrono>
@@ -22,15 +22,15 @@ public:
     StoreSampler& operator=(const StoreSampler&) = delete;
     ~StoreSampler() = default;
 
-    // What was found last, after another look where that is due. None: the last look failed, or
-    // there has been no answer for long.
+    // The last result, after a new query if one is due. Nullopt if the last query failed, or if
+    // none has succeeded for long.
     [[nodiscard]] std::optional<seam::Backlog> sample();
 
 private:
     using Clock = std::chrono::steady_clock;
 
     void work(const std::stop_token& stop);
-    void look();
+    void query();
     [[nodiscard]] bool is_due(Clock::time_point now) const;
 
     const std::shared_ptr<seam::Backend> backend_;
@@ -41,8 +41,8 @@ private:
     std::condition_variable_any changed_;
     bool wanted_ = false;
     std::optional<seam::Backlog> last_;
-    std::optional<Clock::time_point> looked_at_;  // when the last look ended,
-    Clock::duration took_{};                      // and how long it took
+    std::optional<Clock::time_point> queried_at_;  // when the last query ended
+    Clock::duration took_{};                       // the duration of the last query
     std::jthread thread_;
 };
 

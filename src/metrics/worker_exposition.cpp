@@ -22,7 +22,7 @@ constexpr NamedEnding cancelled{Ending::cancelled, "cancelled"};
 constexpr NamedEnding delegated{Ending::delegated, "delegated"};
 constexpr NamedEnding released{Ending::released, "released"};
 
-// What each can come to.
+// The possible outcomes of each kind.
 std::vector<NamedEnding> endings_of(HandlerMeters::Kind kind) {
     switch (kind) {
         case HandlerMeters::Kind::runs:
@@ -35,7 +35,7 @@ std::vector<NamedEnding> endings_of(HandlerMeters::Kind kind) {
     return {success, error, released};
 }
 
-// The label that has the handler's name, and the word for what it handles.
+// The label for the handler's name, and the value of the label `kind`.
 struct Words {
     const char* label;
     const char* kind;
@@ -92,13 +92,13 @@ std::vector<prometheus::MetricFamily> WorkerFamilies::Collect() const {
 
 void WorkerFamilies::add_endings(Families& families) const {
     add_endings_of(
-        families, Kind::runs, {"pawl_runs_total", "Runs that ended in this worker's hands."}
+        families, Kind::runs, {"pawl_runs_total", "Runs that ended while this worker held them."}
     );
     add_endings_of(
-        families, Kind::tasks, {"pawl_tasks_total", "Tasks of flows that this worker is done with."}
+        families, Kind::tasks, {"pawl_tasks_total", "Tasks of flows that this worker has finished."}
     );
     add_endings_of(
-        families, Kind::messages, {"pawl_messages_total", "Messages that this worker is done with."}
+        families, Kind::messages, {"pawl_messages_total", "Messages that this worker has finished."}
     );
 }
 
@@ -128,7 +128,7 @@ void WorkerFamilies::add_steps(Families& families) const {
 }
 
 void WorkerFamilies::add_setbacks(Families& families) const {
-    families.counters({"pawl_retries_total", "Executions that failed and are to be repeated."});
+    families.counters({"pawl_retries_total", "Executions that failed and will be repeated."});
     for (const auto& handler : meters_->handlers) {
         families.counter(
             {{"queue", handler->name}, {"kind", words_of(handler->kind).kind}}, handler->retries
@@ -150,23 +150,20 @@ void WorkerFamilies::add_durations(Families& families) const {
         Kind::runs,
         {"pawl_run_duration_seconds", "From a run's first start to its end, waits included."}
     );
-    families.histograms(
-        {"pawl_step_duration_seconds", "How long the bodies of recorded steps took."}
+    families.histograms({"pawl_step_duration_seconds", "Duration of the bodies of recorded steps."}
     );
     for (const auto& handler : meters_->handlers) {
         if (handler->kind == Kind::runs)
             families.histogram({{"workflow", handler->name}}, handler->step_duration, second);
     }
     add_durations_of(
-        families,
-        Kind::tasks,
-        {"pawl_task_duration_seconds", "How long the handlers of tasks took."}
+        families, Kind::tasks, {"pawl_task_duration_seconds", "Duration of the handlers of tasks."}
     );
     add_durations_of(
         families,
         Kind::messages,
         {"pawl_message_duration_seconds",
-         "How long the calls of handlers of messages took; a batch is one call."}
+         "Duration of the calls of message handlers; a batch is one call."}
     );
 }
 
@@ -179,13 +176,13 @@ void WorkerFamilies::add_durations_of(Families& families, Kind kind, const Descr
 }
 
 void WorkerFamilies::add_database(Families& families) const {
-    families.histograms({"pawl_claim_duration_seconds", "How long claims of work took."});
+    families.histograms({"pawl_claim_duration_seconds", "Duration of claims."});
     families.histogram({}, meters_->claim_duration, second);
-    families.histograms({"pawl_claim_messages", "Messages that one claim brought."});
+    families.histograms({"pawl_claim_messages", "Messages returned by one claim."});
     families.histogram({}, meters_->claim_size, each);
-    families.histograms({"pawl_commit_duration_seconds", "How long commits of results took."});
+    families.histograms({"pawl_commit_duration_seconds", "Duration of commits."});
     families.histogram({}, meters_->commit_duration, second);
-    families.histograms({"pawl_commit_writes", "Writes that went into one commit."});
+    families.histograms({"pawl_commit_writes", "Writes in one commit."});
     families.histogram({}, meters_->commit_size, each);
     families.counters({"pawl_database_errors_total", "Claims and commits that failed."});
     families.counter({{"operation", "claim"}}, meters_->claim_errors);
@@ -198,19 +195,21 @@ void WorkerFamilies::add_outbox(Families& families) const {
     families.counter({{"outcome", "retry"}}, meters_->events_retried);
     families.counter({{"outcome", "parked"}}, meters_->events_parked);
     families.histograms(
-        {"pawl_outbox_delivery_duration_seconds", "How long the sink took for an event."}
+        {"pawl_outbox_delivery_duration_seconds", "Duration of the sink's deliveries."}
     );
     families.histogram({}, meters_->delivery_duration, second);
 }
 
 void WorkerFamilies::add_worker(Families& families) const {
-    families.gauges({"pawl_worker_executing", "Handlers that are being executed."});
+    families.gauges({"pawl_worker_executing", "Handlers that are executing."});
     families.gauge({}, meters_->executing);
-    families.gauges({"pawl_worker_concurrency", "How many handlers may be executed at a time."});
+    families.gauges(
+        {"pawl_worker_concurrency", "Maximum number of handlers that execute at the same time."}
+    );
     families.gauge({}, concurrency_);
 }
 
-// Where the store does not answer there is no value: an old one would look like a good one.
+// No value if the store does not answer: an old one would look valid.
 void WorkerFamilies::add_store(Families& families) const {
     const auto backlog = sampler_->sample();
     families.gauges({"pawl_store_up", "1 while the store answers, else 0."});
@@ -218,7 +217,8 @@ void WorkerFamilies::add_store(Families& families) const {
     if (!backlog) return;
     add_queues(families, *backlog);
     families.gauges(
-        {"pawl_outbox_lag_seconds", "Age of the oldest event that is due for delivery; 0: none is."}
+        {"pawl_outbox_lag_seconds",
+         "Age of the oldest event that is due for delivery; 0 if none is due."}
     );
     families.gauge({}, in_seconds(backlog->outbox_lag));
     families.gauges({"pawl_store_workers", "Workers of the whole store that have not stopped."});
@@ -251,7 +251,7 @@ void WorkerFamilies::add_queues(Families& families, const seam::Backlog& backlog
     });
     families.gauges(
         {"pawl_queue_oldest_ready_seconds",
-         "For how long the oldest ready message could have been taken; 0: none is ready."}
+         "How long the oldest ready message has been ready; 0 if none is ready."}
     );
     for (const QueueStats& queue : backlog.queues)
         families.gauge({{"queue", queue.queue}}, in_seconds(queue.oldest_ready_age));

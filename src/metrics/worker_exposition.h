@@ -1,4 +1,4 @@
-// What a scrape of a worker shows: its meters, and what waits in its store.
+// The metrics in a scrape of a worker: its meters, and the backlog of its store.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,22 @@ bool is_name_character(char c) {
            c == '-' || c == '.' || c == ':';
 }
 
-// Builds nothing: only watches the syntax and the depth.
+// The parser's message without its prefix and without the payload. It is "[json.exception...] parse
+// error at line 1, column 3: syntax error while parsing ... - PROBLEM; last read: '...'".
+std::string parser_problem(std::string_view what) {
+    if (const auto id = what.find("] "); id != std::string_view::npos) what.remove_prefix(id + 2);
+    constexpr std::string_view prefix = "parse error at ";
+    if (what.starts_with(prefix)) what.remove_prefix(prefix.size());
+    if (what.starts_with("number overflow")) return "a number is out of range";
+    what = what.substr(0, what.find("; last read: "));
+    const auto place = what.find(": ");
+    const auto problem = what.find(" - ");
+    if (place == std::string_view::npos || problem == std::string_view::npos || problem < place)
+        return std::string(what);
+    return fmt::format("{}: {}", what.substr(0, place), what.substr(problem + 3));
+}
+
+// Checks the syntax and the depth without building a value.
 class JsonChecker : public nlohmann::json_sax<nlohmann::json> {
 public:
     bool null() override { return true; }
@@ -33,9 +48,8 @@ public:
     bool end_object() override { return leave(); }
     bool start_array(std::size_t) override { return enter(); }
     bool end_array() override { return leave(); }
-    bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e)
-        override {
-        problem = fmt::format("at byte {}: {}", position, e.what());
+    bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
+        problem = parser_problem(e.what());
         return false;
     }
 
@@ -102,8 +116,7 @@ void check_schema_name(std::string_view name) {
         ErrorCode::invalid_schema_name,
         fmt::format(
             "invalid schema name '{}': use 1 to {} lower case letters, digits and '_', not "
-            "starting "
-            "with a digit or 'pg_', and neither information_schema nor public",
+            "starting with a digit or 'pg_'; information_schema and public are reserved",
             name.substr(0, 200),
             rules::max_schema_name_bytes
         )
@@ -118,7 +131,7 @@ bool is_text(std::string_view text) {
         (void)nlohmann::json(text).dump();
         return true;
     } catch (const nlohmann::json::exception&) {
-        return false;  // no UTF-8
+        return false;  // not UTF-8
     }
 }
 
@@ -131,7 +144,7 @@ void check_json(std::string_view text) {
     if (text.starts_with("\xEF\xBB\xBF"))  // the parser would skip it
         refuse(ErrorCode::invalid_payload, "not valid JSON: it begins with a byte order mark");
     if (text.find('\0') != std::string_view::npos)
-        refuse(ErrorCode::invalid_payload, "not valid JSON: it holds a zero byte");
+        refuse(ErrorCode::invalid_payload, "not valid JSON: it contains a zero byte");
     JsonChecker checker;
     if (nlohmann::json::sax_parse(text.begin(), text.end(), &checker)) return;
     refuse(ErrorCode::invalid_payload, "not valid JSON: " + checker.problem);
@@ -179,7 +192,7 @@ void check_place(int priority, Duration delay, const std::optional<Timestamp>& a
     }
     if (!at) return;
     if (delay != Duration::zero())
-        refuse(ErrorCode::invalid_argument, "give a delay or a time, not both");
+        refuse(ErrorCode::invalid_argument, "set either a delay or a time, not both");
     check_time(*at);
 }
 
@@ -205,7 +218,7 @@ void check_new_message(const NewMessage& message, std::size_t max_payload_bytes)
 
 void check_page_limit(int limit) {
     if (limit < 1 || limit > rules::max_page_rows)
-        refuse(fmt::format("a page's limit must be 1 to {}", rules::max_page_rows));
+        refuse(fmt::format("the limit of a page must be 1 to {}", rules::max_page_rows));
 }
 
 }  // namespace pawl::model

@@ -13,7 +13,7 @@ namespace pawl::model {
 
 namespace {
 
-// W3C trace context: version-trace-parent-flags, as 00-0af7...9c-b7ad6b7169203331-01.
+// W3C trace context: version-trace-parent-flags, such as 00-0af7...9c-b7ad6b7169203331-01.
 bool is_traceparent(std::string_view text) {
     constexpr std::string_view pattern = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
     const auto fits = [](char wanted, char c) {
@@ -49,7 +49,7 @@ void check_dispatcher_options(const DispatcherOptions& options) {
     within("batch", options.batch, rules::max_batch);
     within("concurrency", options.concurrency, 1'000);
     if (options.backoff_base < Duration::zero() || options.backoff_cap < options.backoff_base)
-        refuse("dispatcher: backoff: 0 <= base <= cap must hold");
+        refuse("dispatcher: backoff_base must be 0 to backoff_cap");
     check_delay("dispatcher: backoff_cap", options.backoff_cap);
     if (options.lease < 10ms) refuse("dispatcher: lease must be at least 10 ms");
     check_delay("dispatcher: lease", options.lease);

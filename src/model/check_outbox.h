@@ -1,4 +1,4 @@
-// What events and dispatchers are checked for; see check.h.
+// Checks of outbox events and of the dispatcher's options; see check.h.
 #pragma once
 
 #include <cstddef>

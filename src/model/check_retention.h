@@ -1,4 +1,4 @@
-// What policies of retention and the options of pruning are checked for; see check.h.
+// Checks of retention policies and of the options of prune(); see check.h.
 #pragma once
 
 #include <pawl/retention.h>

@@ -72,7 +72,9 @@ void check_recorded_step_id(std::string_view id) {
 void check_step_id(std::string_view id) {
     check_text("a step's id", id, rules::max_step_id_bytes);
     if (id.find('#') != std::string_view::npos)
-        refuse(fmt::format("step id '{}': '#' is not allowed, it numbers the uses of one id", id));
+        refuse(fmt::format(
+            "step id '{}' must not contain '#', which is reserved for numbering repeated ids", id
+        ));
 }
 
 void check_step_options(std::string_view id, const StepOptions& options, std::size_t max_bytes) {

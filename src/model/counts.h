@@ -1,4 +1,4 @@
-// Bounded counts: up to where things are counted, and how a count that was cut off is read.
+// Bounded counts: the limits, and the meaning of a count that reached its limit.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace pawl::model {
 
-// `rows` were found by a query that stops behind `limit`.
+// For a query that stops after `limit` + 1 rows.
 [[nodiscard]] inline Count bounded(std::int64_t rows, std::int64_t limit = rules::count_limit) {
     return {std::min(rows, limit), rows <= limit};
 }
@@ -27,8 +27,8 @@ inline void add(StoreStats& totals, const QueueStats& queue) {
     totals.dead += queue.dead;
 }
 
-// What follows from the runs counted, which ended within `counted`: the window, or the newer part
-// of it.
+// Computes the rates from the counted runs, which ended within `counted`: the window, or its newer
+// part.
 void derive_rates(WorkflowMetrics& metrics, Duration counted);
 
 }  // namespace pawl::model

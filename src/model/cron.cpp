@@ -17,7 +17,7 @@ using std::chrono::year;
 using std::chrono::year_month;
 using std::chrono::year_month_day;
 
-// Even a 29th of February on a Sunday comes within 40 years (2100 is no leap year).
+// Even a 29 February on a Sunday occurs within 40 years (2100 is not a leap year).
 constexpr std::chrono::years longest_wait(50);
 constexpr Timestamp first_time{std::chrono::sys_days(year(1) / 1 / 1)};
 constexpr Timestamp last_time{std::chrono::sys_days(year(9999) / 1 / 1)};
@@ -26,7 +26,7 @@ bool has(std::uint64_t set, unsigned value) {
     return ((set >> value) & 1U) != 0;
 }
 
-// The smallest number of the set that is not below `from`; 64 where there is none.
+// The smallest number in the set that is not below `from`; 64 if it does not exist.
 unsigned at_least(std::uint64_t set, unsigned from) {
     if (from > 63) return 64;
     return static_cast<unsigned>(std::countr_zero(set >> from << from));
@@ -41,14 +41,14 @@ bool Cron::day_matches(year_month_day date) const {
     return either_day_ ? by_day || by_weekday : by_day && by_weekday;
 }
 
-// Goes from the month down to the minute: what does not match is skipped as a whole.
+// Searches from the month down to the minute and skips whole months and days that do not match.
 std::optional<LocalMinutes> Cron::match(LocalMinutes from) const {
     const auto first_day = std::chrono::floor<days>(from);
     const year_month_day first(first_day);
     const year last = first.year() + longest_wait;
     year_month month = first.year() / first.month();
     unsigned day = static_cast<unsigned>(first.day());
-    minutes time = from - first_day;  // of the first day only
+    minutes time = from - first_day;  // applies to the first day only
     for (; month.year() <= last; month += months(1), day = 1, time = minutes(0)) {
         if (!has(months_, static_cast<unsigned>(month.month()))) continue;
         const auto length = static_cast<unsigned>((month / std::chrono::last).day());
@@ -71,7 +71,8 @@ std::optional<Timestamp> Cron::next_interval(Timestamp after, Timestamp origin) 
     const std::chrono::microseconds every(every_);
     const auto since = after - origin;
     auto count = since / every;
-    if (since % every < std::chrono::microseconds(0)) --count;  // downwards, before the origin too
+    // Rounds down, also before the origin.
+    if (since % every < std::chrono::microseconds(0)) --count;
     return origin + every * (count + 1);
 }
 
@@ -80,7 +81,7 @@ std::optional<Timestamp> Cron::next(Timestamp after, base::WallClock& clock, Tim
     if (after >= last_time) return std::nullopt;
     after = std::max(after, first_time);
     if (every_ > Duration(0)) return next_interval(after, origin);
-    // Local times that the clock shows a second time lead to instants that have passed.
+    // Local times that the clock repeats map to instants that have passed: skip them.
     LocalMinutes local = clock.local(after);
     while (true) {
         const auto found = match(local + minutes(1));

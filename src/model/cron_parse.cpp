@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/literals.h"
 #include "model/cron.h"
 
 namespace pawl::model {
@@ -25,7 +26,7 @@ struct Field {
     std::string_view name;
     unsigned low;
     unsigned high;
-    std::span<const std::string_view> names = {};  // names[0] stands for `low`
+    std::span<const std::string_view> names = {};  // names[0] is the name of `low`
 };
 constexpr std::array<Field, 5> fields{{
     {"minute", 0, 59},
@@ -78,7 +79,7 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-// What stands before the first `separator`, which is taken off `rest` with it.
+// Removes the text up to the first `separator`, and the separator, from `rest`; returns that text.
 std::string_view take_until(std::string_view& rest, char separator) {
     const auto at = rest.find(separator);
     const std::string_view part = rest.substr(0, at);
@@ -105,7 +106,7 @@ public:
             read_fields(words);
         }
         base::WallClock utc("UTC");
-        if (!cron_.next(Timestamp{}, utc)) refuse("it never fires: there is no such day");
+        if (!cron_.next(Timestamp{}, utc)) refuse("it never fires: no month has such a day");
         return cron_;
     }
 
@@ -126,13 +127,14 @@ private:
             if (name == macro) return meaning;
         }
         refuse(
-            "it is none of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, "
-            "@every"
+            "unknown nickname; use @hourly, @daily, @midnight, @weekly, @monthly, @yearly, "
+            "@annually "
+            "or @every"
         );
     }
 
     void read_interval(const std::vector<std::string_view>& words) {
-        if (words.size() != 2) refuse("@every takes one interval, like 90s");
+        if (words.size() != 2) refuse("@every takes one interval, such as 90s");
         const std::string_view text = words[1];
         const auto unit_at = std::min(text.find_first_not_of("0123456789"), text.size());
         std::int64_t count = 0;
@@ -146,7 +148,7 @@ private:
             if (cron_.every_ < shortest_interval) refuse("the interval is below one second");
             return;
         }
-        refuse(fmt::format("'{}' is no interval like 500ms, 90s, 5m, 2h, 1d", text));
+        refuse(fmt::format("'{}' is not an interval; use 500ms, 90s, 5m, 2h or 1d", text));
     }
 
     void read_fields(const std::vector<std::string_view>& words) {
@@ -195,7 +197,7 @@ private:
         return set;
     }
 
-    // A week ends with Sunday: "fri-sun".
+    // A week may also end with Sunday: "fri-sun".
     unsigned read_range_end(std::string_view text, unsigned low) {
         const unsigned value = read_value(text);
         return value == 0 && low > 0 && field().high == 7 ? 7 : value;
@@ -225,12 +227,12 @@ private:
         const auto [rest, error] = std::from_chars(text.data(), end, value);
         if (text.empty()) refuse_field("a number is missing");
         if (error != std::errc() || rest != end)
-            refuse_field(fmt::format("'{}' is not understood", text));
+            refuse_field(fmt::format("'{}' is not a valid value", text));
         return value;
     }
 
     std::string_view text_;
-    std::size_t place_ = 0;  // the field that is read
+    std::size_t place_ = 0;  // index of the field being read
     Cron cron_;
 };
 

@@ -4,11 +4,72 @@
 
 namespace pawl::model {
 
+namespace {
+
+constexpr NameTable<ErrorCode, 45> error_codes{{
+    {ErrorCode::invalid_argument, "invalid_argument"},
+    {ErrorCode::invalid_url, "invalid_url"},
+    {ErrorCode::invalid_schema_name, "invalid_schema_name"},
+    {ErrorCode::backend_missing, "backend_missing"},
+    {ErrorCode::connection_failed, "connection_failed"},
+    {ErrorCode::timeout, "timeout"},
+    {ErrorCode::busy, "busy"},
+    {ErrorCode::pooler_detected, "pooler_detected"},
+    {ErrorCode::not_installed, "not_installed"},
+    {ErrorCode::schema_too_new, "schema_too_new"},
+    {ErrorCode::schema_too_old, "schema_too_old"},
+    {ErrorCode::test_clock, "test_clock"},
+    {ErrorCode::queue_not_found, "queue_not_found"},
+    {ErrorCode::queue_not_empty, "queue_not_empty"},
+    {ErrorCode::message_not_found, "message_not_found"},
+    {ErrorCode::worker_not_found, "worker_not_found"},
+    {ErrorCode::invalid_transition, "invalid_transition"},
+    {ErrorCode::workflow_not_found, "workflow_not_found"},
+    {ErrorCode::workflow_has_runs, "workflow_has_runs"},
+    {ErrorCode::workflow_queue, "workflow_queue"},
+    {ErrorCode::duplicate_workflow, "duplicate_workflow"},
+    {ErrorCode::flow_not_found, "flow_not_found"},
+    {ErrorCode::flow_mismatch, "flow_mismatch"},
+    {ErrorCode::run_not_found, "run_not_found"},
+    {ErrorCode::run_deleted, "run_deleted"},
+    {ErrorCode::run_finished, "run_finished"},
+    {ErrorCode::run_not_failed, "run_not_failed"},
+    {ErrorCode::run_cancelled, "run_cancelled"},
+    {ErrorCode::step_not_found, "step_not_found"},
+    {ErrorCode::step_finished, "step_finished"},
+    {ErrorCode::step_not_waiting, "step_not_waiting"},
+    {ErrorCode::step_failed, "step_failed"},
+    {ErrorCode::execution_failed, "execution_failed"},
+    {ErrorCode::wait_timeout, "wait_timeout"},
+    {ErrorCode::wait_stopped, "wait_stopped"},
+    {ErrorCode::context_misuse, "context_misuse"},
+    {ErrorCode::schedule_not_found, "schedule_not_found"},
+    {ErrorCode::outbox_event_not_found, "outbox_event_not_found"},
+    {ErrorCode::listen_failed, "listen_failed"},
+    {ErrorCode::invalid_payload, "invalid_payload"},
+    {ErrorCode::payload_too_large, "payload_too_large"},
+    {ErrorCode::wrong_transaction, "wrong_transaction"},
+    {ErrorCode::serialization_error, "serialization_error"},
+    {ErrorCode::unsupported, "unsupported"},
+    {ErrorCode::database_error, "database_error"},
+}};
+
+constexpr bool each_error_code_is_at_its_value() {
+    for (std::size_t i = 0; i < error_codes.size(); ++i) {
+        if (error_codes[i].first != static_cast<ErrorCode>(i)) return false;
+    }
+    return true;
+}
+static_assert(each_error_code_is_at_its_value());
+static_assert(error_codes.back().first == ErrorCode::database_error, "an error code has no name");
+
+}  // namespace
+
 void throw_unknown_word(std::string_view what, std::string_view word) {
     throw UnknownWord(
         ErrorCode::database_error,
         fmt::format(
-            "the database holds an unknown {} '{}': it was written by a newer pawl or by hand; "
+            "unknown {} '{}' in the database, written by a newer pawl or by hand; "
             "upgrade this program or correct the row",
             what,
             word
@@ -18,7 +79,7 @@ void throw_unknown_word(std::string_view what, std::string_view word) {
 
 }  // namespace pawl::model
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 std::string_view to_string(Outcome outcome) {
     return model::name_of(model::outcomes, outcome);
@@ -61,97 +122,7 @@ std::string_view to_string(WorkerEvent event) {
 }
 
 std::string_view to_string(ErrorCode code) {
-    switch (code) {
-        case ErrorCode::invalid_argument:
-            return "invalid_argument";
-        case ErrorCode::invalid_url:
-            return "invalid_url";
-        case ErrorCode::invalid_schema_name:
-            return "invalid_schema_name";
-        case ErrorCode::backend_missing:
-            return "backend_missing";
-        case ErrorCode::connection_failed:
-            return "connection_failed";
-        case ErrorCode::timeout:
-            return "timeout";
-        case ErrorCode::busy:
-            return "busy";
-        case ErrorCode::pooler_detected:
-            return "pooler_detected";
-        case ErrorCode::not_installed:
-            return "not_installed";
-        case ErrorCode::schema_too_new:
-            return "schema_too_new";
-        case ErrorCode::schema_too_old:
-            return "schema_too_old";
-        case ErrorCode::test_clock:
-            return "test_clock";
-        case ErrorCode::queue_not_found:
-            return "queue_not_found";
-        case ErrorCode::queue_not_empty:
-            return "queue_not_empty";
-        case ErrorCode::message_not_found:
-            return "message_not_found";
-        case ErrorCode::worker_not_found:
-            return "worker_not_found";
-        case ErrorCode::invalid_transition:
-            return "invalid_transition";
-        case ErrorCode::workflow_not_found:
-            return "workflow_not_found";
-        case ErrorCode::workflow_has_runs:
-            return "workflow_has_runs";
-        case ErrorCode::workflow_queue:
-            return "workflow_queue";
-        case ErrorCode::duplicate_workflow:
-            return "duplicate_workflow";
-        case ErrorCode::flow_not_found:
-            return "flow_not_found";
-        case ErrorCode::flow_mismatch:
-            return "flow_mismatch";
-        case ErrorCode::run_not_found:
-            return "run_not_found";
-        case ErrorCode::run_deleted:
-            return "run_deleted";
-        case ErrorCode::run_finished:
-            return "run_finished";
-        case ErrorCode::run_not_failed:
-            return "run_not_failed";
-        case ErrorCode::run_cancelled:
-            return "run_cancelled";
-        case ErrorCode::step_not_found:
-            return "step_not_found";
-        case ErrorCode::step_finished:
-            return "step_finished";
-        case ErrorCode::step_not_waiting:
-            return "step_not_waiting";
-        case ErrorCode::step_failed:
-            return "step_failed";
-        case ErrorCode::execution_failed:
-            return "execution_failed";
-        case ErrorCode::wait_timeout:
-            return "wait_timeout";
-        case ErrorCode::context_misuse:
-            return "context_misuse";
-        case ErrorCode::schedule_not_found:
-            return "schedule_not_found";
-        case ErrorCode::outbox_event_not_found:
-            return "outbox_event_not_found";
-        case ErrorCode::listen_failed:
-            return "listen_failed";
-        case ErrorCode::invalid_payload:
-            return "invalid_payload";
-        case ErrorCode::payload_too_large:
-            return "payload_too_large";
-        case ErrorCode::wrong_transaction:
-            return "wrong_transaction";
-        case ErrorCode::serialization_error:
-            return "serialization_error";
-        case ErrorCode::unsupported:
-            return "unsupported";
-        case ErrorCode::database_error:
-            return "database_error";
-    }
-    return "unknown";
+    return model::name_of(model::error_codes, code);
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -1,4 +1,4 @@
-// One table of names per enumeration: the same words in C++, SQL, CLI and docs.
+// One table of names per enumeration, used by C++, SQL, the command line and the docs.
 #pragma once
 
 #include <array>
@@ -37,15 +37,15 @@ constexpr std::optional<Enum> value_of(const NameTable<Enum, N>& table, std::str
     return std::nullopt;
 }
 
-// A database_error of its own type, for callers that keep it from harming other rows.
+// A database_error with its own type, for callers that skip the row and process the others.
 class UnknownWord : public Error {
 public:
     using Error::Error;
 };
 [[noreturn]] void throw_unknown_word(std::string_view what, std::string_view word);
 
-// A word that the database holds. Throws database_error for one that this version does not know:
-// any guess would change what the program does with the row.
+// The value of a stored word. Throws database_error for an unknown word: any guess would change
+// what the program does with the row.
 template <class Enum, std::size_t N>
 Enum stored_value(const NameTable<Enum, N>& table, std::string_view word, std::string_view what) {
     if (const auto value = value_of(table, word)) return *value;

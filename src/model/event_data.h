@@ -1,4 +1,4 @@
-// What an event says of a step or a task, as JSON text.
+// The data of an event about a step or a task, as JSON text.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@ namespace pawl::model {
 
 struct StepEvent {
     std::string_view step;
-    std::optional<int> task_index = {};  // of a flow's task
+    std::optional<int> task_index = {};  // for a flow's task
     int attempt = 0;
     std::optional<std::string_view> error = {};
 };
 
-// {"step", "task_index", "attempt", "error"}: what is not given is left out.
+// {"step", "task_index", "attempt", "error"}, without the members that are not set.
 [[nodiscard]] std::string event_data(const StepEvent& event);
 
 }  // namespace pawl::model

@@ -1,7 +1,7 @@
-// The kinds of events and of entries of a run's history: the words of the column `kind`, and the
-// audit level from which on each is recorded. sql/ names them as {event:kind}.
+// The kinds of events and of history entries of a run: the values of the column `kind`, and the
+// audit level from which each is recorded. sql/ names them as {event:kind}.
 //
-// A caller of the SQL functions may record kinds of its own; readers show these as they are.
+// A caller of the SQL functions may record other kinds; readers show them unchanged.
 #pragma once
 
 #include <optional>
@@ -87,7 +87,7 @@ inline constexpr NameTable<EventKind, 33> event_kinds{{
 [[nodiscard]] constexpr std::string_view to_string(EventKind kind) {
     return name_of(event_kinds, kind);
 }
-// Nothing for a kind that a caller of the SQL functions has chosen.
+// Nullopt for a kind that a caller of the SQL functions has chosen.
 [[nodiscard]] constexpr std::optional<EventKind> event_kind(std::string_view word) {
     return value_of(event_kinds, word);
 }
@@ -96,7 +96,7 @@ inline constexpr NameTable<EventKind, 33> event_kinds{{
     return entry.kind == to_string(kind);
 }
 
-// Progress as expected is recorded at AuditLevel::all only.
+// Expected progress is recorded at AuditLevel::all only.
 [[nodiscard]] constexpr bool is_progress(EventKind kind) {
     switch (kind) {
         case EventKind::triggered:

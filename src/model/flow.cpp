@@ -66,15 +66,15 @@ void compare(std::string& differences, std::string_view name, const T& stored, c
     differences += fmt::format(texts::value_differs, name, stored, given);
 }
 
-std::string in_words(const std::optional<int>& value) {
+std::string option_text(const std::optional<int>& value) {
     return value ? std::to_string(*value) : "the flow's";
 }
 
-std::string in_words(const std::optional<Duration>& value) {
+std::string option_text(const std::optional<Duration>& value) {
     return value ? fmt::format("{} ms", value->count()) : "the flow's";
 }
 
-std::string in_words(const std::optional<Json>& pattern) {
+std::string option_text(const std::optional<Json>& pattern) {
     return pattern ? value_of_pattern(pattern).dump() : "none";
 }
 
@@ -86,7 +86,10 @@ void check_flow_slug(std::string_view slug) {
 
 void check_flow_options(std::string_view slug, const FlowOptions& options) {
     check_common(
-        fmt::format("flow '{}'", slug), options.max_attempts, options.base_delay, options.timeout
+        fmt::format("flow '{}'", slug),
+        options.max_attempts,
+        options.backoff_base,
+        options.task_timeout
     );
 }
 
@@ -94,31 +97,26 @@ void check_flow_step(std::string_view flow, const FlowStep& step) {
     check_slug("step", step.slug);
     const std::string whose = fmt::format("step '{}' of flow '{}'", step.slug, flow);
     const FlowStepOptions& options = step.options;
-    check_common(whose, options.max_attempts, options.base_delay, options.timeout);
+    check_common(whose, options.max_attempts, options.backoff_base, options.task_timeout);
     check_delay(whose + ": start_delay", options.start_delay);
     check_pattern(whose, "required_input_pattern", options.required_input_pattern);
     check_pattern(whose, "forbidden_input_pattern", options.forbidden_input_pattern);
     if (std::ranges::find(step.deps, step.slug) != step.deps.end())
-        refuse(whose + " cannot depend on itself");
+        refuse(fmt::format(texts::step_depends_on_itself, whose));
     const bool several = std::ranges::any_of(step.deps, [&](const std::string& dep) {
         return dep != step.deps.front();
     });
     if (step.type == StepType::map && several)
-        refuse(whose + " is a map: it takes its elements from one dependency at most");
+        refuse(fmt::format(texts::map_depends_on_several, whose));
 }
 
 void check_flow_deps(
     std::string_view flow, const FlowStep& step, std::span<const FlowStep> earlier
 ) {
+    const std::string whose = fmt::format("step '{}' of flow '{}'", step.slug, flow);
     for (const std::string& dep : step.deps) {
         if (std::ranges::find(earlier, dep, &FlowStep::slug) == earlier.end())
-            refuse(fmt::format(
-                "step '{}' of flow '{}' depends on '{}', which the flow does not have: add that "
-                "first",
-                step.slug,
-                flow,
-                dep
-            ));
+            refuse(fmt::format(texts::dependency_missing, whose, dep));
     }
 }
 
@@ -157,28 +155,28 @@ std::string difference(const FlowStep& stored, const FlowStep& given) {
     compare(
         differences,
         "max_attempts",
-        in_words(task_starts(a.max_attempts)),
-        in_words(task_starts(b.max_attempts))
+        option_text(task_starts(a.max_attempts)),
+        option_text(task_starts(b.max_attempts))
     );
-    compare(differences, "base_delay", in_words(a.base_delay), in_words(b.base_delay));
-    compare(differences, "timeout", in_words(a.timeout), in_words(b.timeout));
+    compare(differences, "base_delay", option_text(a.backoff_base), option_text(b.backoff_base));
+    compare(differences, "timeout", option_text(a.task_timeout), option_text(b.task_timeout));
     compare(
         differences,
         "start_delay",
-        in_words(std::optional(a.start_delay)),
-        in_words(std::optional(b.start_delay))
+        option_text(std::optional(a.start_delay)),
+        option_text(std::optional(b.start_delay))
     );
     compare(
         differences,
         "required_input_pattern",
-        in_words(a.required_input_pattern),
-        in_words(b.required_input_pattern)
+        option_text(a.required_input_pattern),
+        option_text(b.required_input_pattern)
     );
     compare(
         differences,
         "forbidden_input_pattern",
-        in_words(a.forbidden_input_pattern),
-        in_words(b.forbidden_input_pattern)
+        option_text(a.forbidden_input_pattern),
+        option_text(b.forbidden_input_pattern)
     );
     compare(differences, "when_unmet", to_string(a.when_unmet), to_string(b.when_unmet));
     compare(
@@ -190,11 +188,11 @@ std::string difference(const FlowStep& stored, const FlowStep& given) {
 std::string difference(const FlowShape& stored, const FlowShape& given) {
     std::string differences;
     const auto differs = [&](std::string_view name, const auto& a, const auto& b) {
-        if (b) compare(differences, name, in_words(a), in_words(b));
+        if (b) compare(differences, name, option_text(a), option_text(b));
     };
     differs("max_attempts", stored.options.max_attempts, task_starts(given.options.max_attempts));
-    differs("base_delay", stored.options.base_delay, given.options.base_delay);
-    differs("timeout", stored.options.timeout, given.options.timeout);
+    differs("base_delay", stored.options.backoff_base, given.options.backoff_base);
+    differs("timeout", stored.options.task_timeout, given.options.task_timeout);
     std::vector<std::string> all;
     if (!differences.empty()) all.push_back(std::move(differences));
     for (std::size_t i = 0; i < std::min(stored.steps.size(), given.steps.size()); ++i) {

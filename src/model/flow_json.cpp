@@ -1,5 +1,5 @@
-// The shape of a flow as JSON; the SQL functions get_flow_shape and ensure_flow speak the same.
-// Times are in seconds there, as in all of the flow functions.
+// The shape of a flow as JSON, as in the SQL functions get_flow_shape and ensure_flow. Times are in
+// seconds, as in all flow functions.
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -9,7 +9,7 @@
 
 #include "model/enum_names.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 namespace {
 
@@ -19,7 +19,7 @@ using Value = nlohmann::ordered_json;
     throw Error(ErrorCode::invalid_argument, "flow shape: " + message);
 }
 
-// Whole seconds as an integer, as people write them.
+// Whole seconds are written as an integer.
 Value seconds(Duration time) {
     if (time.count() % 1000 == 0) return time.count() / 1000;
     return static_cast<double>(time.count()) / 1000;
@@ -31,7 +31,8 @@ void put(Value& into, const char* name, const std::optional<T>& value) {
     if constexpr (std::is_same_v<T, Duration>) {
         into[name] = seconds(*value);
     } else if constexpr (std::is_same_v<T, Json>) {
-        into[name] = Value::parse(value->text);
+        into[name] = Value::parse(value->text, nullptr, false);
+        if (into[name].is_discarded()) refuse_shape(fmt::format("{} is not valid JSON", name));
     } else {
         into[name] = *value;
     }
@@ -41,8 +42,8 @@ Value to_value(const FlowStep& step) {
     const FlowStepOptions& options = step.options;
     Value value = {{"slug", step.slug}, {"step_type", to_string(step.type)}, {"deps", step.deps}};
     put(value, "max_attempts", options.max_attempts);
-    put(value, "base_delay", options.base_delay);
-    put(value, "timeout", options.timeout);
+    put(value, "base_delay", options.backoff_base);
+    put(value, "timeout", options.task_timeout);
     value["start_delay"] = seconds(options.start_delay);
     put(value, "required_input_pattern", options.required_input_pattern);
     put(value, "forbidden_input_pattern", options.forbidden_input_pattern);
@@ -59,7 +60,7 @@ const Value* member(const Value& value, const char* name) {
 std::optional<int> read_int(const Value& value, const char* name) {
     const Value* found = member(value, name);
     if (found == nullptr) return std::nullopt;
-    // As a double first: what no int can hold must not become another number.
+    // Compared as a double first: a number outside of int must not wrap around.
     const bool whole = found->is_number_integer() &&
                        std::abs(found->get<double>()) <= std::numeric_limits<int>::max();
     if (!whole) refuse_shape(fmt::format("'{}' must be a whole number", name));
@@ -69,7 +70,7 @@ std::optional<int> read_int(const Value& value, const char* name) {
 std::optional<Duration> read_seconds(const Value& value, const char* name) {
     const Value* found = member(value, name);
     if (found == nullptr) return std::nullopt;
-    constexpr double most = 1e12;  // far beyond what any option takes
+    constexpr double most = 1e12;  // far above every option's limit
     const bool fits = found->is_number() && std::abs(found->get<double>()) <= most;
     if (!fits) refuse_shape(fmt::format("'{}' must be a number of seconds", name));
     return Duration(std::llround(found->get<double>() * 1000));
@@ -114,8 +115,8 @@ FlowStep to_step(const Value& value) {
     }
     FlowStepOptions& options = step.options;
     options.max_attempts = read_int(value, "max_attempts");
-    options.base_delay = read_seconds(value, "base_delay");
-    options.timeout = read_seconds(value, "timeout");
+    options.backoff_base = read_seconds(value, "base_delay");
+    options.task_timeout = read_seconds(value, "timeout");
     options.start_delay = read_seconds(value, "start_delay").value_or(Duration::zero());
     options.required_input_pattern = read_json(value, "required_input_pattern");
     options.forbidden_input_pattern = read_json(value, "forbidden_input_pattern");
@@ -130,11 +131,15 @@ FlowStep to_step(const Value& value) {
 Json to_json(const FlowShape& shape) {
     Value value = {{"slug", shape.slug}};
     put(value, "max_attempts", shape.options.max_attempts);
-    put(value, "base_delay", shape.options.base_delay);
-    put(value, "timeout", shape.options.timeout);
+    put(value, "base_delay", shape.options.backoff_base);
+    put(value, "timeout", shape.options.task_timeout);
     value["steps"] = Value::array();
     for (const FlowStep& step : shape.steps) value["steps"].push_back(to_value(step));
-    return Json(value.dump());
+    try {
+        return Json(value.dump());
+    } catch (const nlohmann::json::exception&) {
+        refuse_shape("a name is not valid UTF-8");
+    }
 }
 
 FlowShape to_flow_shape(const Json& json) {
@@ -144,8 +149,8 @@ FlowShape to_flow_shape(const Json& json) {
     FlowShape shape;
     shape.slug = read_text(value, "slug", "");
     shape.options.max_attempts = read_int(value, "max_attempts");
-    shape.options.base_delay = read_seconds(value, "base_delay");
-    shape.options.timeout = read_seconds(value, "timeout");
+    shape.options.backoff_base = read_seconds(value, "base_delay");
+    shape.options.task_timeout = read_seconds(value, "timeout");
     const Value* steps = member(value, "steps");
     if (steps == nullptr) return shape;
     if (!steps->is_array()) refuse_shape("'steps' must be an array");
@@ -169,4 +174,4 @@ std::string_view to_string(TaskOutcome outcome) {
     return model::name_of(model::task_outcomes, outcome);
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -14,7 +14,7 @@ namespace pawl::model {
 
 namespace {
 
-constexpr int no_step = std::numeric_limits<int>::max();  // behind all steps
+constexpr int no_step = std::numeric_limits<int>::max();  // sorts after all steps
 
 using Kind = EventKind;
 
@@ -37,7 +37,7 @@ constexpr std::array task_end_kinds{
     Kind::task_succeeded, Kind::task_failed, Kind::task_skipped, Kind::task_cancelled};
 constexpr std::array after_end_kinds{Kind::retried, Kind::forked, Kind::deleted};
 
-// The same for a row and an event that say the same.
+// Equal for a row and an event about the same fact.
 std::string identity(const HistoryEntry& entry) {
     std::string id = entry.kind + '/' + entry.step;
     // The event of a skip names the task that failed.
@@ -47,7 +47,7 @@ std::string identity(const HistoryEntry& entry) {
     return id;
 }
 
-// The event knows who did it, and in which hand-out; the row mostly what came of it.
+// The event has the worker and the delivery, the row usually has the result.
 void add_to_row(HistoryEntry& row, HistoryEntry event) {
     if (!row.worker) row.worker = event.worker;
     if (event.delivery > 0) row.delivery = event.delivery;
@@ -55,8 +55,8 @@ void add_to_row(HistoryEntry& row, HistoryEntry event) {
     if (is(row, Kind::cancelled) || is(row, Kind::deleted)) row.data = std::move(event.data);
 }
 
-// What has one time: the beginning of the run, then its hand-outs (a flow has none) with the steps
-// in their order, each with its start, what became of it meanwhile and its end; then the run's end.
+// Order of entries with equal times: the beginning of the run, its deliveries (a flow has none)
+// with their steps in order, each with its start, its events and its end; then the run's end.
 struct Place {
     Timestamp at;
     int phase = 1;
@@ -111,59 +111,59 @@ private:
     std::unordered_map<std::string, int> positions_;
 };
 
-// Of a step with a single task both end at once: one of them is told.
-void join_single_tasks(std::vector<HistoryEntry>& told, const RunRows& rows) {
+// A step with a single task ends together with it: only the step's entry is kept.
+void join_single_tasks(std::vector<HistoryEntry>& entries, const RunRows& rows) {
     const auto step_end = [&](const HistoryEntry& task) {
         const auto step = std::ranges::find(rows.steps, task.step, &StepInfo::id);
-        if (step == rows.steps.end() || step->initial_tasks != 1) return told.end();
-        return std::ranges::find_if(told, [&](const HistoryEntry& entry) {
+        if (step == rows.steps.end() || step->initial_tasks != 1) return entries.end();
+        return std::ranges::find_if(entries, [&](const HistoryEntry& entry) {
             return entry.step == task.step && entry.at == task.at &&
                    is_one_of(step_end_kinds, entry) && entry.kind.substr(5) == task.kind.substr(5);
         });
     };
-    for (HistoryEntry& entry : told) {
-        const auto step = is_one_of(task_end_kinds, entry) ? step_end(entry) : told.end();
-        if (step == told.end()) continue;
+    for (HistoryEntry& entry : entries) {
+        const auto step = is_one_of(task_end_kinds, entry) ? step_end(entry) : entries.end();
+        if (step == entries.end()) continue;
         step->attempt = entry.attempt;
         step->delivery = entry.delivery;
         step->worker = entry.worker;
         entry.kind.clear();
     }
-    std::erase_if(told, [](const HistoryEntry& entry) { return entry.kind.empty(); });
+    std::erase_if(entries, [](const HistoryEntry& entry) { return entry.kind.empty(); });
 }
 
 }  // namespace
 
 std::vector<HistoryEntry> merge_history(const RunRows& rows, const std::vector<RunEvent>& events) {
-    std::vector<HistoryEntry> told = told_by_rows(rows, events);
-    std::vector<std::size_t> order(told.size(), 0);
+    std::vector<HistoryEntry> entries = entries_of_rows(rows, events);
+    std::vector<std::size_t> order(entries.size(), 0);
     std::unordered_map<std::string, std::size_t> in_rows;
-    for (std::size_t i = 0; i < told.size(); ++i) in_rows.emplace(identity(told[i]), i);
+    for (std::size_t i = 0; i < entries.size(); ++i) in_rows.emplace(identity(entries[i]), i);
     for (std::size_t i = 0; i < events.size(); ++i) {
-        HistoryEntry event = told_by_event(events[i]);
-        // Taken out: a later start, with the next hand-out, is another one.
+        HistoryEntry event = entry_of_event(events[i]);
+        // Extracted, because a later start, in the next delivery, is another fact.
         if (const auto row = in_rows.extract(identity(event)); !row.empty()) {
             order[row.mapped()] = i + 1;
-            add_to_row(told[row.mapped()], std::move(event));
+            add_to_row(entries[row.mapped()], std::move(event));
         } else {
-            told.push_back(std::move(event));
+            entries.push_back(std::move(event));
             order.push_back(i + 1);
         }
     }
 
     std::vector<std::pair<Place, HistoryEntry>> placed;
-    placed.reserve(told.size());
+    placed.reserve(entries.size());
     const Order places(rows);
-    for (std::size_t i = 0; i < told.size(); ++i) {
-        const Place place = places.place_of(told[i], order[i]);
-        placed.emplace_back(place, std::move(told[i]));
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Place place = places.place_of(entries[i], order[i]);
+        placed.emplace_back(place, std::move(entries[i]));
     }
     std::ranges::stable_sort(placed, {}, [](const auto& entry) { return entry.first.key(); });
-    told.clear();
-    for (auto& [place, entry] : placed) told.push_back(std::move(entry));
-    join_single_tasks(told, rows);
-    for (HistoryEntry& entry : told) entry.text = history_text(entry, rows.run);
-    return told;
+    entries.clear();
+    for (auto& [place, entry] : placed) entries.push_back(std::move(entry));
+    join_single_tasks(entries, rows);
+    for (HistoryEntry& entry : entries) entry.text = history_text(entry, rows.run);
+    return entries;
 }
 
 }  // namespace pawl::model

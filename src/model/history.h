@@ -1,5 +1,4 @@
-// The story of a run: what its rows show, and what only events tell any more, in one order and each
-// thing once.
+// The history of a run, merged from its rows and its events: each fact once, in order.
 #pragma once
 
 #include <pawl/flow.h>
@@ -11,23 +10,23 @@ namespace pawl::model {
 
 struct RunRows {
     RunInfo run;
-    std::vector<StepInfo> steps;  // in the order of the run
-    std::vector<TaskInfo> tasks;  // of a flow's run
+    std::vector<StepInfo> steps;  // in the run's order
+    std::vector<TaskInfo> tasks;  // for a flow's run
 };
 
-// By time. What has one time is ordered by what can only have come before what: the hand-outs of a
-// run, the steps of a flow.
+// Ordered by time. Entries with equal times are ordered by causality: the deliveries of a run, the
+// steps of a flow.
 [[nodiscard]] std::vector<HistoryEntry> merge_history(
     const RunRows& rows, const std::vector<RunEvent>& events
 );
 
-// What the rows alone tell, in no order; `text` is left empty.
-[[nodiscard]] std::vector<HistoryEntry> told_by_rows(
+// The entries that follow from the rows alone, unordered; `text` is left empty.
+[[nodiscard]] std::vector<HistoryEntry> entries_of_rows(
     const RunRows& rows, const std::vector<RunEvent>& events
 );
-// An event as an entry: its step, task and attempt stand in its data.
-[[nodiscard]] HistoryEntry told_by_event(const RunEvent& event);
-// One line for people.
+// An event as an entry. Its step, task and attempt are in its data.
+[[nodiscard]] HistoryEntry entry_of_event(const RunEvent& event);
+// A one-line description.
 [[nodiscard]] std::string history_text(const HistoryEntry& entry, const RunInfo& run);
 
 }  // namespace pawl::model

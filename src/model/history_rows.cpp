@@ -1,4 +1,4 @@
-// What the rows of a run tell of it, and events as entries of the same kind.
+// Converts the rows of a run, and its events, into history entries.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -36,21 +36,23 @@ EventKind end_kind(const RunInfo& run) {
     return EventKind::run_failed;
 }
 
-void tell_run(const RunInfo& run, std::vector<HistoryEntry>& told) {
-    told.push_back(new_entry(run.created_at, EventKind::triggered, run.input));
+void add_run(const RunInfo& run, std::vector<HistoryEntry>& entries) {
+    entries.push_back(new_entry(run.created_at, EventKind::triggered, run.input));
     if (run.started_at) {
-        HistoryEntry& started = told.emplace_back(new_entry(*run.started_at, EventKind::started));
+        HistoryEntry& started =
+            entries.emplace_back(new_entry(*run.started_at, EventKind::started));
         if (!run.remaining_steps) started.delivery = 1;
     }
     if (run.completed_at) {
-        HistoryEntry& end = told.emplace_back(new_entry(*run.completed_at, end_kind(run)));
+        HistoryEntry& end = entries.emplace_back(new_entry(*run.completed_at, end_kind(run)));
         end.delivery = run.delivery;
         if (run.status != RunStatus::cancelled) end.worker = run.worker;
         if (run.output) end.data = *run.output;
         if (run.error) end.data = *run.error;
     }
     if (run.deleted_at) {
-        HistoryEntry& deleted = told.emplace_back(new_entry(*run.deleted_at, EventKind::deleted));
+        HistoryEntry& deleted =
+            entries.emplace_back(new_entry(*run.deleted_at, EventKind::deleted));
         deleted.delivery = run.delivery;
         deleted.data = Json{R"({"reason":)" + json_string(run.deleted_reason).text + "}"};
     }
@@ -92,11 +94,12 @@ Json result_of(const StepInfo& step) {
 
 bool has_event(const std::vector<RunEvent>& events, std::string_view step, EventKind kind) {
     return std::ranges::any_of(events, [&](const RunEvent& event) {
-        return event.kind == to_string(kind) && told_by_event(event).step == step;
+        return event.kind == to_string(kind) && entry_of_event(event).step == step;
     });
 }
 
-// A flow's step knows no delivery; what was taken over ended before the run was made.
+// The step of a flow has no delivery number. It was taken over if it ended before the run was
+// created.
 bool is_taken_over(const RunRows& rows, const StepInfo& step) {
     if (!rows.run.remaining_steps) return step.delivery == 0;
     const bool done = step.status == StepStatus::success || step.status == StepStatus::skipped;
@@ -107,12 +110,12 @@ bool is_taken_over(const RunRows& rows, const StepInfo& step) {
            });
 }
 
-void tell_step(
-    const StepInfo& step, const std::vector<RunEvent>& events, std::vector<HistoryEntry>& told
+void add_step(
+    const StepInfo& step, const std::vector<RunEvent>& events, std::vector<HistoryEntry>& entries
 ) {
     const auto ended_as = end_kind(step.status);
     if (step.started_at) {
-        told.push_back(of_step(
+        entries.push_back(of_step(
             step, *step.started_at, EventKind::step_started, step.input.value_or(Json{"{}"})
         ));
         const EventKind waits =
@@ -120,11 +123,11 @@ void tell_step(
         if (step.status == StepStatus::paused && !has_event(events, step.id, EventKind::paused) &&
             !has_event(events, step.id, EventKind::suspended)) {
             const RunError why{"pause", step.pause_message, step.id, step.attempt};
-            told.push_back(of_step(step, *step.started_at, waits, to_json(why)));
+            entries.push_back(of_step(step, *step.started_at, waits, to_json(why)));
         }
     }
     if (ended_as && step.completed_at)
-        told.push_back(of_step(step, *step.completed_at, *ended_as, result_of(step)));
+        entries.push_back(of_step(step, *step.completed_at, *ended_as, result_of(step)));
 }
 
 std::optional<EventKind> end_kind(TaskStatus status) {
@@ -144,9 +147,9 @@ std::optional<EventKind> end_kind(TaskStatus status) {
     return std::nullopt;
 }
 
-void tell_task(const TaskInfo& task, std::vector<HistoryEntry>& told) {
+void add_task(const TaskInfo& task, std::vector<HistoryEntry>& entries) {
     const auto add = [&](Timestamp at, EventKind kind, Json data) {
-        HistoryEntry& entry = told.emplace_back(new_entry(at, kind, std::move(data)));
+        HistoryEntry& entry = entries.emplace_back(new_entry(at, kind, std::move(data)));
         entry.step = task.task.step;
         entry.task_index = task.task.task_index;
         entry.attempt = task.attempts;
@@ -165,28 +168,30 @@ void tell_task(const TaskInfo& task, std::vector<HistoryEntry>& told) {
 
 }  // namespace
 
-std::vector<HistoryEntry> told_by_rows(const RunRows& rows, const std::vector<RunEvent>& events) {
-    std::vector<HistoryEntry> told;
-    tell_run(rows.run, told);
+std::vector<HistoryEntry> entries_of_rows(
+    const RunRows& rows, const std::vector<RunEvent>& events
+) {
+    std::vector<HistoryEntry> entries;
+    add_run(rows.run, entries);
     std::vector<std::string> taken_over;
     for (const StepInfo& step : rows.steps) {
         if (is_taken_over(rows, step)) {
-            told.push_back(
+            entries.push_back(
                 of_step(step, rows.run.created_at, EventKind::step_taken_over, result_of(step))
             );
             taken_over.push_back(step.id);
         } else {
-            tell_step(step, events, told);
+            add_step(step, events, entries);
         }
     }
     for (const TaskInfo& task : rows.tasks) {
         if (std::ranges::find(taken_over, task.task.step) == taken_over.end())
-            tell_task(task, told);
+            add_task(task, entries);
     }
-    return told;
+    return entries;
 }
 
-HistoryEntry told_by_event(const RunEvent& event) {
+HistoryEntry entry_of_event(const RunEvent& event) {
     HistoryEntry entry = new_entry(event.at, event.kind, event.data);
     entry.delivery = event.delivery;
     entry.worker = event.worker;

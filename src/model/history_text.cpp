@@ -1,4 +1,4 @@
-// What became of a run, in words.
+// One-line descriptions of history entries.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -33,7 +33,7 @@ std::string subject(const HistoryEntry& entry) {
 std::string of_trigger(const RunInfo& run) {
     if (run.origin && !run.forked_at.empty())
         return fmt::format("forked from run {} at step '{}'", run.origin.value(), run.forked_at);
-    if (run.origin) return fmt::format("made as a retry of run {}", run.origin.value());
+    if (run.origin) return fmt::format("created as a retry of run {}", run.origin.value());
     if (run.parent) return fmt::format("triggered by run {}", run.parent.value());
     return "triggered";
 }
@@ -90,7 +90,7 @@ std::string of_wait(const HistoryEntry& entry) {
 
 std::string of_failure(const HistoryEntry& entry) {
     if (is(entry, Kind::step_retry) || is(entry, Kind::task_retry) || is(entry, Kind::run_retry))
-        return subject(entry) + " failed" + in_attempt(entry) + ", to be tried again" +
+        return subject(entry) + " failed" + in_attempt(entry) + ", will be retried" +
                after_colon(error_words(entry));
     if (is(entry, Kind::step_failed) || is(entry, Kind::task_failed))
         return subject(entry) + " failed" + in_attempt(entry) + after_colon(error_words(entry));
@@ -100,7 +100,7 @@ std::string of_failure(const HistoryEntry& entry) {
         return "failed" + after_colon(member(entry, "message")) + " (" + entry.kind + ")";
     if (is(entry, Kind::lease_lost)) {
         return fmt::format(
-            "no report about {} within the lease of delivery {}: handed out again",
+            "no report about {} within the lease of delivery {}: delivered again",
             subject(entry),
             entry.delivery
         );
@@ -113,7 +113,7 @@ std::string of_failure(const HistoryEntry& entry) {
 std::string history_text(const HistoryEntry& entry, const RunInfo& run) {
     if (is(entry, Kind::triggered)) return of_trigger(run);
     if (is(entry, Kind::started))
-        return entry.delivery > 1 ? fmt::format("handed out again (delivery {})", entry.delivery)
+        return entry.delivery > 1 ? fmt::format("delivered again (delivery {})", entry.delivery)
                                   : "started";
     if (is(entry, Kind::run_succeeded)) return "succeeded";
     if (is(entry, Kind::step_taken_over))
@@ -129,7 +129,8 @@ std::string history_text(const HistoryEntry& entry, const RunInfo& run) {
         const std::string why = member(entry, "skip_reason");
         return subject(entry) + " skipped" + after_colon(why.empty() ? error_words(entry) : why);
     }
-    if (is(entry, Kind::suspension_swallowed)) return "its function caught what suspends it";
+    if (is(entry, Kind::suspension_swallowed))
+        return "its function caught the exception that suspends it";
     if (is(entry, Kind::paused) || is(entry, Kind::suspended)) return of_wait(entry);
     std::string words = of_failure(entry);
     if (words.empty()) words = of_manual_action(entry);

@@ -23,7 +23,7 @@ std::optional<unsigned> number(std::string_view text) {
     return value;
 }
 
-// "Sun, 06 Nov 1994 08:49:37 GMT", the only form that servers may send.
+// "Sun, 06 Nov 1994 08:49:37 GMT", the only format that servers may send.
 std::optional<sys_seconds> http_date(std::string_view text) {
     if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT" ||
         text[7] != ' ' || text[11] != ' ' || text[16] != ' ' || text[19] != ':' || text[22] != ':')

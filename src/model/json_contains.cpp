@@ -27,7 +27,7 @@ bool contained(const nlohmann::json& value, const nlohmann::json& pattern) {
 }  // namespace
 
 bool contains(const nlohmann::json& value, const nlohmann::json& pattern) {
-    // Only at the top: ["a"] @> "a", but not [["a"]] @> ["a"].
+    // Only at the top level: ["a"] @> "a", but not [["a"]] @> ["a"].
     if (value.is_array() && pattern.is_primitive())
         return std::ranges::find(value, pattern) != value.end();
     return contained(value, pattern);

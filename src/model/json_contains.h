@@ -1,4 +1,4 @@
-// JSON containment, as PostgreSQL's jsonb @> has it.
+// JSON containment with the semantics of PostgreSQL's jsonb @>.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,9 +6,9 @@
 
 namespace pawl::model {
 
-// Objects: every member of the pattern is contained in the member of that name. Arrays: every
-// element of the pattern is contained in some element; order and repetition do not count, and an
-// array contains a plain value that is one of its elements. Everything else: equal.
+// Objects: the value has every member of the pattern, and contains its value. Arrays: every element
+// of the pattern is contained in some element; order and duplicates do not matter, and an array
+// contains a plain value that equals one of its elements. Other values: equal.
 [[nodiscard]] bool contains(const nlohmann::json& value, const nlohmann::json& pattern);
 // Both must be valid JSON.
 [[nodiscard]] bool contains(const Json& value, const Json& pattern);

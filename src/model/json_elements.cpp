@@ -12,7 +12,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// `at` is behind the opening quote; the place behind the closing one.
+// `at` is after the opening quote; returns the position after the closing one.
 std::size_t skip_string(std::string_view json, std::size_t at) {
     while (at < json.size() && json[at] != '"') at += json[at] == '\\' ? 2 : 1;
     return at + 1;

@@ -7,7 +7,7 @@ namespace pawl::model {
 namespace {
 
 constexpr int deepest = 32;
-constexpr std::size_t most_digits = 15;  // every such number is a double
+constexpr std::size_t most_digits = 15;  // such numbers are exact doubles
 
 class Reader {
 public:

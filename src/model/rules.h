@@ -1,4 +1,4 @@
-// The numbers that C++ and SQL share: bounds, defaults, backoff, thresholds. C++ uses them as
+// Numbers shared by C++ and SQL: bounds, defaults, backoff, thresholds. C++ uses them as
 // rules::name. tools/embed_sql.py reads this file and replaces {rule:name} in sql/; a duration is
 // named there with its unit: {rule:task_grace_ms}, _s or _us. A rule has the form
 //     inline constexpr TYPE name = NUMBER;  // unit, or what it means
@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <pawl/types.h>
+
+#include "base/literals.h"
 
 namespace pawl::model::rules {
 
@@ -89,10 +91,10 @@ inline constexpr std::size_t max_unhandled = 1'000;          // runs failed in o
 // Counting, repair, restored databases.
 inline constexpr std::int64_t count_limit = 10'000;        // larger counts are lower bounds
 inline constexpr std::int64_t archive_list_limit = 1'000;  // of each queue's archive in a list
-inline constexpr int max_priorities = 100;                 // looked at to find the oldest row
-inline constexpr int oldest_events = 100;                  // looked at for the outbox's age
+inline constexpr int max_priorities = 100;                 // read to find the oldest row
+inline constexpr int oldest_events = 100;                  // read for the outbox's age
 inline constexpr int repair_page_rows = 1'000;             // runs of one search for lost work
-inline constexpr int raised_deliveries = 1'000'000;        // old holders never reach these
-inline constexpr std::int64_t raised_ids = 1'000'000'000;  // ids of before are not reused
+inline constexpr int raised_deliveries = 1'000'000;  // above the deliveries of all old holders
+inline constexpr std::int64_t raised_ids = 1'000'000'000;  // above all ids from before the restore
 
 }  // namespace pawl::model::rules

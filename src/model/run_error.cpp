@@ -28,7 +28,8 @@ bool is_permanent(ErrorCode code) {
            code == ErrorCode::invalid_argument || code == ErrorCode::step_failed;
 }
 
-// A time that no database can wait for is the program's mistake, which no repetition mends.
+// A time out of bounds is a permanent error: it is a mistake of the program, so a retry cannot
+// succeed.
 template <class Check>
 std::optional<Thrown> problem_with(Check check) {
     try {
@@ -45,7 +46,7 @@ std::optional<Thrown> problem_of(const PauseError& error) {
     return problem_with([&] { check_positive("PauseError: check_after", *error.check_after()); });
 }
 
-// One that has passed already is now.
+// A negative delay means now.
 std::optional<Thrown> problem_of(const TransientError& error) {
     const Duration delay = std::max(error.retry_after().value_or(Duration{0}), Duration{0});
     return problem_with([&] { check_delay("TransientError: retry_after", delay); });
@@ -89,24 +90,29 @@ std::string readable(const RunError& error) {
 }
 
 Thrown describe(const std::exception_ptr& thrown) {
-    using Kind = Thrown::Kind;
     try {
         std::rethrow_exception(thrown);
     } catch (const PauseError& error) {
         if (const auto bad = problem_of(error)) return *bad;
-        return {Kind::pause, "pause", error.what(), error.check_after(), error.condition()};
+        return {Thrown::Kind::pause, "pause", error.what(), error.check_after(), error.condition()};
     } catch (const PermanentError& error) {
-        return {Kind::permanent, "permanent", error.what(), {}, {}};
+        return {Thrown::Kind::permanent, "permanent", error.what(), {}, {}};
     } catch (const TransientError& error) {
         if (const auto bad = problem_of(error)) return *bad;
-        return {Kind::transient, "transient", error.what(), error.retry_after(), {}};
+        return {Thrown::Kind::transient, "transient", error.what(), error.retry_after(), {}};
     } catch (const Error& error) {
-        const Kind kind = is_permanent(error.code()) ? Kind::permanent : Kind::transient;
+        const auto kind =
+            is_permanent(error.code()) ? Thrown::Kind::permanent : Thrown::Kind::transient;
         return {kind, std::string(to_string(error.code())), error.what(), {}, {}};
     } catch (const std::exception& error) {
-        return {Kind::transient, type_name(error), error.what(), {}, {}};
+        return {Thrown::Kind::transient, type_name(error), error.what(), {}, {}};
     } catch (...) {
-        return {Kind::transient, "unknown", "an exception that is no std::exception", {}, {}};
+        return {
+            Thrown::Kind::transient,
+            "unknown",
+            "an exception that is not a std::exception",
+            {},
+            {}};
     }
 }
 

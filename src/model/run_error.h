@@ -12,24 +12,24 @@ namespace pawl::model {
 struct RunError {
     std::string type;
     std::string message;
-    std::string step;  // "": outside of any step
-    int attempt = 0;   // 0: says nothing
+    std::string step;  // empty if outside of steps
+    int attempt = 0;   // 0 means unknown
 };
 
 [[nodiscard]] Json to_json(const RunError& error);
-// Never throws: what is no such JSON becomes the message.
+// Never throws: other JSON becomes the message.
 [[nodiscard]] RunError to_run_error(const Json& json);
-// One line for people: "step 'charge' failed in attempt 3: card declined (permanent)".
+// A one-line text: "step 'charge' failed in attempt 3: card declined (permanent)".
 [[nodiscard]] std::string readable(const RunError& error);
 
-// What a handler or a step threw, put into words.
+// The description of an exception that a handler or a step threw.
 struct Thrown {
     enum class Kind { transient, permanent, pause };
     Kind kind = Kind::transient;
     std::string type;
     std::string message;
-    std::optional<Duration> delay;  // of a transient error or a pause that names one
-    std::string condition;          // of a pause
+    std::optional<Duration> delay;  // for a transient error or a pause, if set
+    std::string condition;          // for a pause
 };
 [[nodiscard]] Thrown describe(const std::exception_ptr& thrown);
 

@@ -13,7 +13,7 @@ namespace pawl::model {
 
 namespace {
 
-// The fire times of a schedule, one after the other.
+// Iterates over the fire times of a schedule.
 class FireTimes {
 public:
     explicit FireTimes(const ScheduleInfo& schedule)
@@ -27,14 +27,14 @@ public:
         const auto found = cron_.next(after, clock_, start_.value_or(Timestamp{}));
         return found && end_ && *found > *end_ ? std::nullopt : found;
     }
-    // Those after `after`, up to `last`.
+    // The fire times after `after`, up to `last`.
     std::vector<Timestamp> between(Timestamp after, Timestamp last) {
         std::vector<Timestamp> times;
         for (auto at = next(after); at && *at <= last; at = next(*at)) times.push_back(*at);
         return times;
     }
-    // The newest `count` of these. Looked for backwards, in spans that grow: years of a minutely
-    // schedule may lie between.
+    // The newest `count` fire times in that range. Searches backwards in growing spans, because the
+    // range may cover years of a minutely schedule.
     std::vector<Timestamp> newest(Timestamp after, Timestamp last, std::size_t count) {
         for (std::chrono::microseconds span = std::chrono::hours(1);; span *= 4) {
             const bool all = last - after <= span;
@@ -65,7 +65,7 @@ std::size_t catch_up_count(const ScheduleInfo& schedule) {
     return 0;
 }
 
-// 2026-11-16T02:30:00Z, with a fraction where there is one.
+// 2026-11-16T02:30:00Z, with a fraction if it is not zero.
 std::string text_of(Timestamp time) {
     const auto day = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date(day);
@@ -83,7 +83,7 @@ std::string text_of(Timestamp time) {
     return text + "Z";
 }
 
-// FNV-1a, mixed at the end: the same for everybody, on every machine.
+// FNV-1a with a final mix: the same value on every machine.
 std::uint64_t stable_hash(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325U;
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -200,8 +200,8 @@ void check_schedule(const ScheduleInfo& schedule, std::size_t max_payload_bytes)
     check_time(schedule, schedule.start);
     check_time(schedule, schedule.end);
     if (schedule.start && schedule.end && *schedule.end < *schedule.start)
-        refuse_schedule(schedule, "its end lies before its start");
-    if (!next_fire(schedule, Timestamp{}))  // throws what is wrong with cron and time zone
+        refuse_schedule(schedule, "its end is before its start");
+    if (!next_fire(schedule, Timestamp{}))  // throws if cron or time zone are invalid
         refuse_schedule(schedule, "it never fires between its start and its end");
 }
 

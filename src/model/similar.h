@@ -1,4 +1,4 @@
-// "Did you mean": the name that a user most probably meant.
+// "Did you mean": the known name that is most similar to a mistyped one.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace pawl::model {
 
-// The candidate with the fewest insertions, deletions and replacements; none if a third or more of
-// the name would have to change. Letters count the same in both cases.
+// The candidate with the smallest edit distance, ignoring case; nullopt if a third or more of the
+// name would have to change.
 [[nodiscard]] std::optional<std::string> most_similar(
     std::string_view name, std::span<const std::string> candidates
 );

@@ -29,12 +29,12 @@ inline constexpr std::array worker_transitions{
     WorkerTransition{WorkerStatus::suspended, WorkerEvent::stop, WorkerStatus::stopped},
 };
 
-// Events by which an operator steers a worker; the others are the worker's own.
+// Events that operators send; the others are sent by the worker itself.
 [[nodiscard]] constexpr bool is_by_operator(WorkerEvent event) {
     return event != WorkerEvent::start_polling && event != WorkerEvent::poll_done;
 }
 
-// nullopt: refused.
+// Returns nullopt if the transition is not allowed.
 [[nodiscard]] constexpr std::optional<WorkerStatus> next_status(
     WorkerStatus from, WorkerEvent event
 ) {

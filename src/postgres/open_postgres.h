@@ -1,7 +1,8 @@
-// Opens a PostgreSQL store. No libpq here: the composition root needs none.
+// Opens a PostgreSQL store. Includes no libpq header, because the composition root needs none.
 #pragma once
 
 #include <memory>
+#include <pawl/install_script.h>
 #include <pawl/store.h>
 #include <string>
 #include <utility>
@@ -13,12 +14,13 @@ class Backend;
 
 namespace pawl::postgres {
 
-// none: connect() refuses a pooler it did not expect. session: sessions are ours as without one.
-// transaction: no prepared statements, no LISTEN.
+// none: connect() refuses an unexpected pooler. session: sessions are exclusive, as without a
+// pooler. transaction: no prepared statements, no LISTEN.
 enum class Pooler { none, session, transaction };
 
 struct PostgresTarget {
-    std::string url;  // for libpq, without our own parameters
+    std::string url;                          // for libpq, without pawl's own parameters
+    std::vector<std::string> own_parameters;  // their names, for errors
     std::string schema = "pawl";
     int max_connections = 6;
     Pooler pooler = Pooler::none;
@@ -27,5 +29,8 @@ struct PostgresTarget {
 [[nodiscard]] std::shared_ptr<seam::Backend> open_postgres(
     PostgresTarget target, ConnectOptions options
 );
+
+// For psql, in the schema of that name. Throws invalid_argument.
+[[nodiscard]] InstallScript install_script(const std::string& schema, int from_version);
 
 }  // namespace pawl::postgres

@@ -1,5 +1,13 @@
 // Runs named statements on a connection. The engine knows a database only through this; a driver
 // implements it.
+//
+// If each request to the database is a round trip, the number of requests is what a call costs. The
+// engine keeps it independent of the size of a batch by three rules:
+// - a write whose result is not needed is posted;
+// - queries that do not depend on each other are announced with prefetch() before the first
+// query(), so that one request carries all of them;
+// - if round_trips() is `costly`, the engine reads the fences of a batch as one set, decides in
+//   C++ and posts the writes. Otherwise each item has its own fenced statement.
 #pragma once
 
 #include <array>
@@ -16,24 +24,26 @@
 
 namespace pawl::rowstore {
 
-// A parameter of a statement. Refers to its text.
+// A parameter of a statement. Holds a reference to its text.
 class Value {
 public:
     enum class Kind : std::uint8_t { null, integer, text };
 
-    Value(std::nullopt_t) {}  // NOLINT(google-explicit-constructor): and those below
+    // NOLINTBEGIN(google-explicit-constructor): parameters are written as they are
+    Value(std::nullopt_t) {}
     template <std::integral T>
     Value(T value) : kind_(Kind::integer), integer_(static_cast<std::int64_t>(value)) {}
     Value(std::string_view value) : kind_(Kind::text), text_(value) {}
     Value(Timestamp value) : Value(value.time_since_epoch().count()) {}
     template <class Tag>
-    Value(Id<Tag> value) {  // no id is null
+    Value(Id<Tag> value) {  // an empty id is null
         if (value) *this = Value(value.value());
     }
     template <class T>
     Value(const std::optional<T>& value) {
         if (value) *this = Value(*value);
     }
+    // NOLINTEND(google-explicit-constructor)
 
     [[nodiscard]] Kind kind() const { return kind_; }
     [[nodiscard]] std::int64_t integer() const { return integer_; }
@@ -45,7 +55,7 @@ private:
     std::string_view text_;
 };
 
-// A running statement, as the driver has it.
+// A running statement of the driver.
 class Cursor {
 public:
     [[nodiscard]] virtual bool next() = 0;
@@ -58,8 +68,8 @@ protected:
     ~Cursor() = default;
 };
 
-// The rows of a running statement. Must not outlive the session, and there is one at a time for
-// each statement.
+// The rows of a running statement. Must not outlive the session. Each statement can have one at a
+// time.
 class Rows {
 public:
     explicit Rows(Cursor& cursor) : cursor_(cursor) {}
@@ -72,7 +82,7 @@ public:
     [[nodiscard]] std::int64_t integer(int column) const { return cursor_.integer(column); }
     [[nodiscard]] int number(int column) const { return static_cast<int>(integer(column)); }
     [[nodiscard]] bool flag(int column) const { return integer(column) != 0; }
-    // Until the next row; null is "".
+    // Valid until the next row; null is "".
     [[nodiscard]] std::string_view text(int column) const { return cursor_.text(column); }
     [[nodiscard]] Timestamp time(int column) const {
         return Timestamp(Timestamp::duration(integer(column)));
@@ -93,6 +103,9 @@ public:
 private:
     Cursor& cursor_;
 };
+
+// The cost of a request to the database, in addition to its statements.
+enum class RoundTrips : std::uint8_t { free, costly };
 
 class Session {
 public:
@@ -121,16 +134,31 @@ public:
         return last_id();
     }
     // For a write whose result the caller does not need. A driver may send it together with the
-    // next statement that has a result, or with the commit. It may report an error only then.
+    // next statement that has a result, or with the commit, and may report an error only then.
     template <class... Values>
     void post(const store::Statement& statement, const Values&... values) {
         assert(sizeof...(values) == static_cast<std::size_t>(statement.parameters));
         const std::array<Value, sizeof...(values)> parameters{Value(values)...};
         run_later(statement, parameters);
     }
+    // Announces a query. A driver may send it with the next statement that has a result, in the
+    // order of the calls, and keep the answer until query() is called with the same parameters.
+    // Each announcement is for one query(), and nothing may change the answer in between. A write
+    // with `returning` may be announced if its query() always follows.
+    template <class... Values>
+    void prefetch(const store::Statement& statement, const Values&... values) {
+        if (round_trips() == RoundTrips::free) return;
+        assert(sizeof...(values) == static_cast<std::size_t>(statement.parameters));
+        const std::array<Value, sizeof...(values)> parameters{Value(values)...};
+        open_later(statement, parameters);
+    }
+    [[nodiscard]] RoundTrips round_trips() const { return round_trips_; }
+
+protected:
+    explicit Session(RoundTrips round_trips) : round_trips_(round_trips) {}
 
 private:
-    // The parameters live only as long as the call.
+    // The parameters are valid only during the call.
     [[nodiscard]] virtual Cursor& open(
         const store::Statement& statement, std::span<const Value> parameters
     ) = 0;
@@ -140,7 +168,13 @@ private:
     virtual void run_later(const store::Statement& statement, std::span<const Value> parameters) {
         run(statement, parameters);
     }
+    // Called only if round trips are costly.
+    virtual void open_later(
+        const store::Statement& /*statement*/, std::span<const Value> /*parameters*/
+    ) {}
     [[nodiscard]] virtual std::int64_t last_id() const = 0;  // of the row that was inserted last
+
+    const RoundTrips round_trips_ = RoundTrips::free;
 };
 
 [[nodiscard]] inline std::optional<std::int64_t> optional_milliseconds(

@@ -1,4 +1,4 @@
-// The statements of sql/sqlite, in the dialect that every store of this kind understands.
+// The statements of sql/sqlite, in the dialect that all row stores use.
 #pragma once
 
 #include "generated/sqlite_sql.h"

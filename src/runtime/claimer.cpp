@@ -15,7 +15,7 @@ namespace pawl::runtime {
 namespace {
 
 constexpr Duration refresh_every = 1s;
-constexpr Duration look_for_unhandled_every = 200ms;
+constexpr Duration check_unhandled_every = 200ms;
 constexpr Duration poll_without_notify = 500ms;  // if other processes cannot wake this one
 constexpr int max_claim = 1'000;
 
@@ -38,24 +38,20 @@ Claimer::Claimer(
     seam::Engine& backend,
     const WorkerOptions& options,
     const std::atomic<WorkerId>& worker,
-    Executor& executor,
-    Committer& committer,
-    LeaseTable& leases,
-    WorkerMeters* meters,
-    WorkLog& log
+    const Parts& parts
 )
     : backend_(backend),
       options_(options),
       worker_(worker),
-      executor_(executor),
-      committer_(committer),
-      leases_(leases),
-      meters_(meters),
-      log_(log),
+      executor_(parts.executor),
+      committer_(parts.committer),
+      leases_(parts.leases),
+      meters_(parts.meters),
+      log_(parts.log),
       outage_(backend.outage()),
-      suspects_(executor, committer, leases) {
+      suspects_(executor_, committer_, leases_) {
     bool runs = false;
-    std::set<int> batch_sizes;  // of messages; a run is alone
+    std::set<int> batch_sizes;  // of message handlers; runs are not batched
     bool tasks = false;
     for (const HandlerSpec& spec : options.handlers) {
         names_.push_back(spec.queue);
@@ -91,8 +87,9 @@ void Claimer::add_partial_source(const HandlerSpec& spec) {
         (handlers.contains(step.slug) ? handled : others).push_back(step.slug);
     if (others.empty()) return;
     backend_.log().info(fmt::format(
-        "worker '{}' has no handlers for these steps of flow '{}', and leaves their tasks to other "
-        "workers: {}",
+        "worker '{}' does not claim tasks of these steps of flow '{}', it has no handlers for "
+        "them: "
+        "{}",
         options_.name,
         spec.queue,
         fmt::join(others, ", ")
@@ -136,7 +133,7 @@ void Claimer::work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         try {
             const auto ticket = backend_.wake_hub().ticket();
-            if (paused_) suspects_.give_back_all();
+            if (paused_) suspects_.hand_back_all();
             suspects_.execute_due(stop);
             hand_back_unknown();
             if (!paused_) claim_once(seam::Scan::streaming, stop);
@@ -159,7 +156,7 @@ void Claimer::work(const std::stop_token& stop) {
     }
 }
 
-// A queue may be deleted and made again under the same name, so names are looked up now and then.
+// A queue may be deleted and created again under the same name, so names are resolved regularly.
 void Claimer::refresh_queues() {
     if (Clock::now() - refreshed_at_ < refresh_every) return;
     const auto ids = backend_.resolve_queues(names_);
@@ -169,11 +166,13 @@ void Claimer::refresh_queues() {
     }
     if (handles_workflows_) {
         refresh_workflows(specs);
-        std::erase_if(specs, [&](const auto& entry) { return !fits(entry.first, *entry.second); });
+        std::erase_if(specs, [&](const auto& entry) {
+            return !can_handle(entry.first, *entry.second);
+        });
     }
     if (specs.size() < names_.size() &&
         (specs_.size() != specs.size() || refreshed_at_ == Clock::time_point{}))
-        log_.write(LogLevel::warning, "some of its queues do not exist any more");
+        log_.write(LogLevel::warning, "some of its queues do not exist");
     specs_ = std::move(specs);
     queues_.clear();
     for (Source& source : sources_) {
@@ -189,7 +188,7 @@ void Claimer::refresh_queues() {
     refreshed_at_ = Clock::now();
 }
 
-// Their options may be changed while we run.
+// The options of workflows may be changed while the worker runs.
 void Claimer::refresh_workflows(const Specs& specs) {
     std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows;
     for (WorkflowInfo& info : backend_.workflows_named(names_)) {
@@ -200,8 +199,8 @@ void Claimer::refresh_workflows(const Specs& specs) {
     workflows_ = std::move(workflows);
 }
 
-// What was made again under the name, or made later, may carry something else than we handle.
-bool Claimer::fits(QueueId queue, const HandlerSpec& spec) const {
+// A queue that was created later, or again, may carry something that the worker does not handle.
+bool Claimer::can_handle(QueueId queue, const HandlerSpec& spec) const {
     const auto workflow = workflows_.find(queue);
     if (workflow == workflows_.end()) return !spec.flow;
     return workflow->second->is_flow ? spec.flow != nullptr : static_cast<bool>(spec.workflow);
@@ -210,7 +209,7 @@ bool Claimer::fits(QueueId queue, const HandlerSpec& spec) const {
 std::shared_ptr<const WorkflowInfo> Claimer::workflow_of(QueueId queue, const HandlerSpec& spec) {
     auto& info = workflows_[queue];
     if (info) return info;
-    // Made in the moment between two look-ups: its defaults will do until the next one.
+    // Created between two refreshes: the defaults apply until the next one.
     WorkflowInfo defaults;
     defaults.queue = queue;
     defaults.name = spec.queue;
@@ -219,12 +218,12 @@ std::shared_ptr<const WorkflowInfo> Claimer::workflow_of(QueueId queue, const Ha
     return info = std::make_shared<const WorkflowInfo>(std::move(defaults));
 }
 
-// A subscriber of a prefix answers for all that is below it. While nobody could tell that he lives,
-// nobody is taken for dead.
+// A worker that subscribes to a prefix fails unhandled runs below it. Workers are not declared lost
+// while heartbeats could not be written.
 void Claimer::fail_unhandled() {
     if (options_.prefixes.empty() || Clock::now() < liveness_stale_until_.load()) return;
-    look_again_ = Clock::now() - unhandled_at_ < look_for_unhandled_every;
-    if (look_again_) return;
+    unhandled_postponed_ = Clock::now() - unhandled_at_ < check_unhandled_every;
+    if (unhandled_postponed_) return;
     for (const RunId run : backend_.fail_unhandled(options_.prefixes))
         log_.write(
             LogLevel::error,
@@ -239,9 +238,9 @@ int Claimer::claim_ready() {
     do {
         count += claim_once(seam::Scan::exact, {});
         suspects_.execute_due({});
-        give_back_late(Clock::now());
+        hand_back_late(Clock::now());
     } while (more_ && round_->late.size() < max_late);
-    give_back_late(Clock::time_point::max());
+    hand_back_late(Clock::time_point::max());
     round_.reset();
     return count;
 }
@@ -253,7 +252,7 @@ void Claimer::hold_late(Calls calls, Clock::time_point asked_at) {
     }
 }
 
-void Claimer::give_back_late(Clock::time_point now) {
+void Claimer::hand_back_late(Clock::time_point now) {
     Calls calls;
     std::erase_if(round_->late, [&](Late& late) {
         const bool over = late.until <= now;
@@ -263,8 +262,8 @@ void Claimer::give_back_late(Clock::time_point now) {
     hand_back(committer_, leases_, calls);
 }
 
-Claimer::Clock::time_point Claimer::next_look() const {
-    auto next = suspects_.next_look();
+Claimer::Clock::time_point Claimer::next_check() const {
+    auto next = suspects_.next_check();
     if (!round_) return next;
     for (const Late& late : round_->late) next = std::min(next, late.until);
     return next;
@@ -280,9 +279,9 @@ bool Claimer::note_in_round(const seam::Claim& claim) {
     return found_ready;
 }
 
-// Whose turn it is may take all the room there is; what it leaves is the next one's.
+// The first source may use all of the room; the others get what it leaves. The first one rotates.
 int Claimer::claim_once(seam::Scan scan, const std::stop_token& stop) {
-    int room = executor_.wait_for_room(stop, next_look());
+    int room = executor_.wait_for_room(stop, next_check());
     more_ = true;
     if (room == 0 || (paused_ && scan == seam::Scan::streaming)) return 0;
     refresh_queues();
@@ -317,7 +316,7 @@ Claimer::Taken Claimer::claim_from(
         meters_->claim_size.observe(static_cast<std::int64_t>(claim.messages.size()));
     }
     const bool late = round_ && !claim.messages.empty() && !note_in_round(claim);
-    // What did not fill the room was all there is.
+    // A claim that did not fill the room has taken everything that was ready.
     const bool filled = static_cast<int>(claim.messages.size()) >= wanted;
     if (claim.more || filled) more_ = true;
     if (claim.next_due)
@@ -330,17 +329,19 @@ Claimer::Taken Claimer::claim_from(
     leases_.add(claim.messages, claim.now, asked_at);
     const int count = static_cast<int>(claim.messages.size());
     auto calls = to_calls(claim, asked_at);
-    // The worker was suspended while the claim was under way: it takes nothing any more.
+    // The worker was suspended during the claim: hand the messages back.
     const bool suspended = paused_ && scan == seam::Scan::streaming;
-    if (suspended) hand_back(committer_, leases_, calls);
-    if (late) hold_late(std::move(calls), asked_at);
-    if (late || suspended) return {};
+    if (late || suspended) {
+        if (suspended) hand_back(committer_, leases_, calls);
+        if (late) hold_late(std::move(calls), asked_at);
+        return {};
+    }
     log_claim(claim, calls);
     const Taken taken{count, static_cast<int>(calls.size())};
     const auto suspects = std::stable_partition(calls.begin(), calls.end(), [](const auto& call) {
         return !Suspects::is_suspect(call->messages().front());
     });
-    if (suspects != calls.end()) more_ = true;  // one mostly comes alone, whatever else there is
+    if (suspects != calls.end()) more_ = true;  // usually claimed alone, so there may be more
     suspects_.hold({std::make_move_iterator(suspects), std::make_move_iterator(calls.end())});
     calls.erase(suspects, calls.end());
     executor_.push(std::move(calls));
@@ -348,8 +349,8 @@ Claimer::Taken Claimer::claim_from(
     return taken;
 }
 
-// One call per message, or per batch of a queue's messages, in the order of the claim. A suspect is
-// in no batch.
+// One call per message, or per batch of a queue's messages, in the order of the claim. Suspects are
+// never batched.
 Claimer::Calls Claimer::to_calls(seam::Claim& claim, Clock::time_point asked_at) {
     Calls calls;
     std::unordered_map<const HandlerSpec*, MessageCall*> open;
@@ -396,14 +397,14 @@ Claimer::Calls Claimer::to_calls(seam::Claim& claim, Clock::time_point asked_at)
     return calls;
 }
 
-// The server may still be at work on a claim whose connection was cut.
+// The server may still execute a claim whose connection was cut, so check several times.
 void Claimer::note_lost_answer() {
     const auto now = Clock::now();
     ask_for_leases_at_ = {now, now + 5s, now + backend_.options().call_timeout};
 }
 
-// A claim whose answer was lost has leased messages that this worker knows nothing of: they go back
-// without a strike, instead of waiting for the end of the lease.
+// A claim whose answer was lost has leased messages that the worker does not know. They are handed
+// back without a strike instead of waiting for the end of the lease.
 void Claimer::hand_back_unknown() {
     if (ask_for_leases_at_.empty() || Clock::now() < ask_for_leases_at_.front()) return;
     std::vector<seam::Write> writes;
@@ -437,12 +438,12 @@ void Claimer::wait_for_work(seam::WakeHub::Ticket ticket, const std::stop_token&
     if (!backend_.capabilities().remote_wakeups) poll = std::min(poll, poll_without_notify);
     auto until = base::deadline_after(poll);
     if (!paused_) until = std::clamp(due_at_, Clock::now() + 1ms, until);
-    until = std::min(until, suspects_.next_look());
+    until = std::min(until, suspects_.next_check());
     if (!ask_for_leases_at_.empty()) until = std::min(until, ask_for_leases_at_.front());
     if (!options_.prefixes.empty()) {
-        // Any queue may be one that nobody handles, also one whose delay ends. What came too soon
-        // after the last look is looked for when that is allowed again.
-        until = std::min(until, Clock::now() + (look_again_ ? look_for_unhandled_every : 1s));
+        // Any queue may have unhandled runs, also when a delay ends. A postponed check is repeated
+        // as soon as the minimum interval has elapsed.
+        until = std::min(until, Clock::now() + (unhandled_postponed_ ? check_unhandled_every : 1s));
         backend_.wake_hub().wait(ticket, {}, until, stop);
         return;
     }

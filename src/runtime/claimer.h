@@ -1,5 +1,5 @@
-// Fetches work for the executor: claims as much as there is room for, and waits for wake-ups where
-// there is none.
+// Fetches work for the executor: claims as much as there is room for, and waits for wake-ups if
+// there is no work.
 #pragma once
 
 #include <atomic>
@@ -23,15 +23,20 @@ namespace pawl::runtime {
 
 class Claimer {
 public:
+    // The parts of the worker that receive its claims.
+    struct Parts {
+        Executor& executor;
+        Committer& committer;
+        LeaseTable& leases;
+        WorkerMeters* meters;  // may be null
+        WorkLog& log;
+    };
+
     Claimer(
         seam::Engine& backend,
         const WorkerOptions& options,
         const std::atomic<WorkerId>& worker,
-        Executor& executor,
-        Committer& committer,
-        LeaseTable& leases,
-        WorkerMeters* meters,
-        WorkLog& log
+        const Parts& parts
     );
     ~Claimer();
     Claimer(const Claimer&) = delete;
@@ -41,25 +46,26 @@ public:
     void stop();  // idempotent; returns when no claim is under way
     void pause();
     void resume();
-    // The database was away, or this machine slept: live workers may not have sent a heartbeat yet.
+    // The database did not answer, or this machine slept: live workers may not have sent a
+    // heartbeat yet.
     void assume_stale_liveness();
 
-    // Claims everything that is ready now, as there is room for it; returns how many messages came.
+    // Claims everything that is ready now, as room becomes free. Returns the number of messages.
     int claim_ready();
-    // After claim_ready(): while the rest is executed, and when that is done.
+    // Called after claim_ready(), while the other calls execute and when they have ended.
     void execute_due_suspects() { suspects_.execute_due({}); }
     void finish_suspects() { suspects_.finish(); }
     [[nodiscard]] int take_handed_back() { return suspects_.take_handed_back(); }
-    [[nodiscard]] std::chrono::steady_clock::time_point next_look() const;
-    // When it has stopped.
-    int give_back_suspects() { return suspects_.give_back_all(); }
+    [[nodiscard]] std::chrono::steady_clock::time_point next_check() const;
+    // After stop().
+    int hand_back_suspects() { return suspects_.hand_back_all(); }
 
 private:
     using Clock = std::chrono::steady_clock;
     using Specs = std::unordered_map<QueueId, const HandlerSpec*>;
 
-    // What is claimed in one way: a worker's queues and workflows, those with batches of one
-    // size, its flows, or a flow of which it handles only some steps.
+    // A set of queues that one claim covers: a worker's queues and workflows, its handlers with one
+    // batch size, its flows, or a flow of which it handles only some steps.
     struct Source {
         seam::Work work;
         int batch_size;
@@ -73,11 +79,11 @@ private:
     using Calls = std::vector<std::shared_ptr<Call>>;
     struct Late {
         std::shared_ptr<Call> call;
-        Clock::time_point until;  // its lease is not extended
+        Clock::time_point until;  // end of the holding time; the lease is not extended
     };
-    // What claim_ready() has claimed. A message that it settles and that is ready again, or one
-    // that was enqueued later, is late: it is held so that it does not come again, and handed back
-    // at the end, without a strike.
+    // The messages that claim_ready() has claimed. A message that becomes ready again after it was
+    // settled, or that was enqueued later, is late: it is held so that it is not claimed again, and
+    // handed back at the end without a strike.
     struct Round {
         std::optional<Timestamp> began;
         std::unordered_set<MessageId> claimed;
@@ -86,19 +92,19 @@ private:
     static constexpr std::size_t max_late = 1000;
 
     void work(const std::stop_token& stop);
-    // One claim of each source for what there is room for; returns how many messages came.
+    // One claim from each source, as far as there is room. Returns the number of messages.
     int claim_once(seam::Scan scan, const std::stop_token& stop);
-    // True if the claim has brought something that was ready when the round began.
+    // True if the claim contains a message that was ready when the round began.
     [[nodiscard]] bool note_in_round(const seam::Claim& claim);
     void hold_late(Calls calls, Clock::time_point asked_at);
-    void give_back_late(Clock::time_point now);
+    void hand_back_late(Clock::time_point now);
     Source& add_source(seam::Work work, int batch_size);
-    // A source of its own if the worker has no handlers for some steps of the flow.
+    // Adds a separate source if the worker has no handlers for some steps of the flow.
     void add_partial_source(const HandlerSpec& spec);
     [[nodiscard]] bool takes(const Source& source, const HandlerSpec& spec) const;
     void refresh_queues();
     void refresh_workflows(const Specs& specs);
-    [[nodiscard]] bool fits(QueueId queue, const HandlerSpec& spec) const;
+    [[nodiscard]] bool can_handle(QueueId queue, const HandlerSpec& spec) const;
     [[nodiscard]] Taken claim_from(
         Source& source, int room, seam::Scan scan, const std::stop_token& stop
     );
@@ -112,11 +118,11 @@ private:
 
     seam::Engine& backend_;
     const WorkerOptions& options_;
-    const std::atomic<WorkerId>& worker_;  // changes if it has to register again
+    const std::atomic<WorkerId>& worker_;  // changes if the worker registers again
     Executor& executor_;
     Committer& committer_;
     LeaseTable& leases_;
-    WorkerMeters* const meters_;  // null: nobody measures
+    WorkerMeters* const meters_;  // null unless metrics are enabled
     WorkLog& log_;
     base::Outage::Reporter outage_;
 
@@ -125,25 +131,25 @@ private:
     // Used by the claiming thread only.
     std::vector<std::string> names_;
     std::vector<Source> sources_;
-    std::size_t turn_ = 0;  // the source that is asked first
+    std::size_t turn_ = 0;  // index of the source that is claimed from first
     Specs specs_;
     std::vector<QueueId> queues_;          // of all sources
-    std::vector<seam::WakeTopic> topics_;  // the same, to wait for
+    std::vector<seam::WakeTopic> topics_;  // the wake-up topics of queues_
     std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows_;
     bool handles_workflows_ = false;  // or flows
     Clock::time_point unhandled_at_{};
-    bool look_again_ = false;  // for unhandled runs: the last look was put off
+    bool unhandled_postponed_ = false;  // the check for unhandled runs was postponed
     Clock::time_point refreshed_at_{};
     Clock::time_point due_at_{};
     bool more_ = false;
     std::optional<Round> round_;  // of claim_ready()
     Duration error_pause_{20};
-    // When to ask for leases that an answer was lost of; the first is the next.
+    // When to query the leases of a claim whose answer was lost, in order.
     std::vector<Clock::time_point> ask_for_leases_at_;
 
     std::atomic<bool> paused_ = false;
     std::atomic<Clock::time_point> liveness_stale_until_{};
-    std::mutex lifecycle_;  // start() and stop() come from different threads
+    std::mutex lifecycle_;  // start() and stop() are called from different threads
     std::jthread thread_;
 };
 

@@ -19,10 +19,14 @@ constexpr std::size_t max_batch_bytes = 16 << 20;  // except for a single write
 constexpr std::size_t max_pending = 20'000;
 constexpr Duration busy_pause = 2ms;
 constexpr Duration longest_busy_pause = 100ms;
+// A gathered batch is sent after this time even if its thread still resumes fibers.
+constexpr Duration longest_gathering = 1ms;
+constexpr std::size_t gathered_enough = 500;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): each thread has its own
 thread_local bool on_lane = false;
 
-// One of these is pending per held lease, and a worker that stops must not wait.
-bool gives_back(const Write& write) {
+// Not subject to back pressure: at most one per held lease, and a worker that stops must not wait.
+bool returns_lease(const Write& write) {
     return write.is<seam::Release, seam::HandBack>();
 }
 }  // namespace
@@ -48,12 +52,21 @@ void Committer::stop() {
 }
 
 void Committer::submit(std::vector<Write> writes, Callback then) {
+    const Send when = base::Fiber::current() != nullptr ? Send::gathered : Send::now;
+    submit(std::move(writes), std::move(then), when);
+}
+
+void Committer::submit_unbounded(std::vector<Write> writes, Callback then) {
+    submit(std::move(writes), std::move(then), Send::unbounded);
+}
+
+void Committer::submit(std::vector<Write> writes, Callback then, Send when) {
     if (writes.empty()) return;
     const auto submission = std::make_shared<Submission>();
     submission->stored = std::move(writes);
     submission->writes = submission->stored;
     submission->then = std::move(then);
-    send(items_of(submission));
+    send(items_of(submission), when);
 }
 
 void Committer::submit_idle(std::vector<Write> writes, Callback then) {
@@ -75,18 +88,18 @@ WriteOutcome Committer::commit_one(const Write& write, Wait wait) {
     if (parks) {
         base::Fiber::park([this, &submission](std::unique_ptr<base::Fiber> self) {
             submission->fiber = std::move(self);
-            send(items_of(submission));
+            send(items_of(submission), Send::gathered);
         });
     } else {
-        send(items_of(submission));
+        send(items_of(submission), Send::now);
         submission->committed.wait();
         if (const auto next = std::move(submission->next)) next->committed.open();
     }
     return std::move(submission->outcomes.front());
 }
 
-// If nothing else is to be committed, the waiter does it: that saves two changes of threads.
-// Nothing if that does not give a final outcome.
+// If nothing else is pending, the waiter commits the write itself, which saves two thread switches.
+// Returns nullopt if that gives no final outcome.
 std::optional<WriteOutcome> Committer::commit_here(const Write& write) {
     {
         const std::lock_guard lock(mutex_);
@@ -113,12 +126,21 @@ Committer::Items Committer::items_of(const std::shared_ptr<Submission>& submissi
     return items;
 }
 
-void Committer::send(Items items) {
-    if (!enqueue(items)) give_up(std::move(items));
+void Committer::send(Items items, Send when) {
+    if (!enqueue(items, when)) give_up(std::move(items));
 }
 
-// Hundreds of threads may have waited for one commit. Each of them wakes the next: then the
-// wake-ups spread over the processors, mostly without an interrupt from one to another.
+void Committer::send_gathered() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (pending_.empty() || due_) return;
+        due_ = true;
+    }
+    work_.notify_one();
+}
+
+// Hundreds of threads may wait for one commit. Each wakes the next, which spreads the wake-ups over
+// the processors, mostly without inter-processor interrupts.
 void Committer::wake(std::span<const std::shared_ptr<Submission>> waiters) {
     for (std::size_t i = wake_chains; i < waiters.size(); ++i)
         waiters[i - wake_chains]->next = waiters[i];
@@ -126,17 +148,21 @@ void Committer::wake(std::span<const std::shared_ptr<Submission>> waiters) {
         waiter->committed.open();
 }
 
-// False: the committer has stopped, and the items are untouched.
-bool Committer::enqueue(Items& items) {
+// Returns false, with the items untouched, if the committer has stopped.
+bool Committer::enqueue(Items& items, Send when) {
+    bool wakes_lane = false;
     {
         std::unique_lock lock(mutex_);
-        // What a callback submits may not wait: only this thread could make room.
-        if (pending_.size() >= max_pending && !on_lane && !gives_back(items.front().write())) {
+        // A submission from a callback must not wait: only this thread could make room.
+        const bool waits =
+            when != Send::unbounded && !on_lane && !returns_lease(items.front().write());
+        if (waits && pending_.size() >= max_pending) {
             ++waiting_for_room_;
             room_.wait(lock, stop_.get_token(), [&] { return pending_.size() < max_pending; });
             --waiting_for_room_;
         }
         if (stop_.stop_requested()) return false;
+        const bool first = pending_.empty();
         pending_.insert(
             pending_.end(),
             std::make_move_iterator(items.begin()),
@@ -144,8 +170,10 @@ bool Committer::enqueue(Items& items) {
         );
         if (only_busy_left_) pause_.notify_all();
         only_busy_left_ = false;
+        if (when != Send::gathered || pending_.size() >= gathered_enough) due_ = true;
+        wakes_lane = first || due_;
     }
-    work_.notify_one();
+    if (wakes_lane) work_.notify_one();
     return true;
 }
 
@@ -160,8 +188,11 @@ bool Committer::flush(std::chrono::steady_clock::time_point deadline) {
 
 Committer::Items Committer::take(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    work_.wait(lock, stop, [&] { return !pending_.empty(); });
-    if (stop.stop_requested()) return {};
+    do {  // the other lane may take all items while this one waits
+        work_.wait(lock, stop, [&] { return !pending_.empty(); });
+        if (!due_) work_.wait_for(lock, stop, longest_gathering, [&] { return due_; });
+        if (stop.stop_requested()) return {};
+    } while (pending_.empty());
     std::size_t count = 0;
     std::size_t bytes = 0;
     while (count < std::min(pending_.size(), max_batch)) {
@@ -172,6 +203,7 @@ Committer::Items Committer::take(const std::stop_token& stop) {
     const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(count);
     Items items(std::make_move_iterator(pending_.begin()), std::make_move_iterator(end));
     pending_.erase(pending_.begin(), end);
+    if (pending_.empty()) due_ = false;
     in_flight_ += items.size();
     return items;
 }
@@ -186,7 +218,7 @@ void Committer::work(const std::stop_token& stop) {
         writes.reserve(items.size());
         for (const Item& item : items) writes.push_back(&item.write());
         std::vector<WriteOutcome> outcomes = commit(writes, stop);
-        if (outcomes.empty()) return give_up(std::move(items));  // the database is away
+        if (outcomes.empty()) return give_up(std::move(items));  // the database does not answer
         distribute(std::move(items), std::move(outcomes));
         if (!only_busy_left_) {
             busy = busy_pause;
@@ -197,7 +229,8 @@ void Committer::work(const std::stop_token& stop) {
     }
 }
 
-// Keeps trying while the database is away; a batch in doubt is repeated as such.
+// Retries while the database does not answer. If the outcome of a batch is unknown, it is sent as
+// repeated.
 std::vector<WriteOutcome> Committer::commit(seam::Writes writes, const std::stop_token& stop) {
     Attempt attempt = Attempt::first;
     Duration wait = 20ms;
@@ -277,6 +310,7 @@ void Committer::distribute(Items items, std::vector<WriteOutcome> outcomes) {
     const std::lock_guard lock(mutex_);
     in_flight_ -= count;
     only_busy_left_ = !busy.empty() && pending_.empty();
+    if (!busy.empty()) due_ = true;
     pending_.insert(
         pending_.begin(), std::make_move_iterator(busy.begin()), std::make_move_iterator(busy.end())
     );

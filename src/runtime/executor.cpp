@@ -19,8 +19,8 @@ constexpr int max_fetch_ahead = 1'000;
 constexpr Duration measure_every = 10ms;
 constexpr Duration forget_after = 100ms;
 
-// Where steps are short the database has most of the work, and with SQLite it has it in here: a
-// thread for each processor would only take turns with it.
+// With short steps most work is done by the database, which for SQLite runs in this process: one
+// thread per processor would only compete with it.
 std::size_t few_threads() {
     return std::max(1U, std::thread::hardware_concurrency() / 2);
 }
@@ -32,6 +32,7 @@ Executor::Executor(
     Committer& committer,
     LeaseTable& leases,
     seam::Engine& backend,
+    ServiceTimer& timer,
     WorkerMeters* meters
 )
     : options_(options),
@@ -39,6 +40,7 @@ Executor::Executor(
       leases_(leases),
       backend_(backend),
       meters_(meters),
+      watchdog_(timer),
       runners_{
           MessageRunner(options),
           RunRunner(committer, backend, watchdog_),
@@ -61,21 +63,21 @@ Executor::~Executor() {
         stopping_ = true;
     }
     work_.notify_all();
-    stall_watch_ = {};  // nobody adds threads any more
+    stall_watch_ = {};  // no more threads are added
     for (auto& thread : threads_) thread.join();
 }
 
 void Executor::push(std::vector<std::shared_ptr<Call>> work) {
     const std::lock_guard lock(mutex_);
     for (auto& call : work) queued_.push_back(std::move(call));
-    call_threads(work.size());
+    wake_threads(work.size());
 }
 
-// Of the committer: what these have waited for is there.
+// Called by the committer when the outcomes that these fibers wait for are known.
 void Executor::resume(std::vector<std::unique_ptr<base::Fiber>> fibers) {
     const std::lock_guard lock(mutex_);
     for (auto& fiber : fibers) ready_.push_back(std::move(fiber));
-    call_threads(fibers.size());
+    wake_threads(fibers.size());
 }
 
 int Executor::room() {
@@ -83,7 +85,7 @@ int Executor::room() {
     if (now - measured_at_ >= measure_every) {
         const std::chrono::duration<double> passed = now - measured_at_;
         const double rate = static_cast<double>(finished_ - finished_before_) / passed.count();
-        // What was long ago says nothing.
+        // An old rate means nothing.
         calls_per_second_ =
             now - measured_at_ >= forget_after ? rate : (calls_per_second_ + rate) / 2;
         finished_before_ = finished_;
@@ -94,12 +96,12 @@ int Executor::room() {
         );
     const int capacity = options_.concurrency + ahead;
     const int free = capacity - static_cast<int>(queued_.size() + alone_.size() + running_count_);
-    // Where handlers are fast, few large claims beat many small ones.
+    // With fast handlers, few large claims are cheaper than many small ones.
     return free * 2 > ahead ? free : 0;
 }
 
-// The mutex is held. What goes back unstarted was fetched too far ahead, and must not be fetched
-// again before others have ended.
+// The mutex is held. Called when unstarted calls are handed back: they were fetched too far ahead
+// and must not be fetched again before other calls have ended.
 void Executor::forget_rate() {
     calls_per_second_ = 0;
     finished_before_ = finished_;
@@ -123,7 +125,8 @@ bool Executor::wait_until_idle(Clock::time_point deadline, const std::stop_token
     return idle;
 }
 
-// The mutex is held. Thousands of calls end in a second: nobody is woken who would find nothing.
+// The mutex is held. Thousands of calls end per second, so waiters are woken only if their
+// condition holds.
 void Executor::notify_waiting() {
     const bool room_found = waiting_for_room_ > 0 && room() > 0;
     const bool end_found = waiting_for_end_ > 0 && is_idle();
@@ -175,7 +178,7 @@ std::vector<std::shared_ptr<Call>> Executor::abandon() {
     }
     for (const auto& call : running) {
         call->abandoned = true;
-        call->lost = true;  // whatever it still reports comes too late
+        call->lost = true;  // later reports are fenced off
         call->stop.request_stop();
     }
     return running;
@@ -184,6 +187,7 @@ std::vector<std::shared_ptr<Call>> Executor::abandon() {
 void Executor::work() {
     std::unique_lock lock(mutex_);
     while (true) {
+        if (shared_ && !has_work()) committer_.send_gathered();
         work_.wait(lock, [&] { return has_work() || (stopping_ && running_count_ == 0); });
         if (!has_work()) return;
         ++busy_threads_;
@@ -191,7 +195,7 @@ void Executor::work() {
         if (!ready_.empty()) {
             auto fiber = std::move(ready_.front());
             ready_.pop_front();
-            look_for_stall();
+            wake_stall_watch();
             lock.unlock();
             base::Fiber::resume(std::move(fiber));
         } else {
@@ -199,7 +203,7 @@ void Executor::work() {
             const std::shared_ptr<Call> call = std::move(next.front());
             next.pop_front();
             const std::size_t slot = take_slot(call);
-            look_for_stall();
+            wake_stall_watch();
             lock.unlock();
             start(call, slot);
         }
@@ -252,12 +256,12 @@ void Executor::run(const std::shared_ptr<Call>& call) {
         auto writes = call->execute();
         if (writes && !call->dropped) return report(call, std::move(*writes));
     }
-    // Another worker has the messages.
+    // The leases were lost to another worker.
     meter_lost(*call);
     leases_.forget(call->messages());
 }
 
-// The committer outlives the executor: its callback must not use it.
+// The committer outlives the executor, so the callback must not use the executor.
 void Executor::report(const std::shared_ptr<Call>& call, std::vector<Write> writes) {
     const MeteredReport metered(*call);
     Committer::Callback then = [&leases = leases_, &committer = committer_, call, metered](
@@ -274,9 +278,9 @@ void Executor::report(const std::shared_ptr<Call>& call, std::vector<Write> writ
             call->log().write(
                 LogLevel::error,
                 fmt::format(
-                    "the database refused the result of {}, it {}: {}",
+                    "the database rejected the result of {}, which {}: {}",
                     call->subject(),
-                    instead ? "fails" : "is delivered again after its lease",
+                    instead ? "fails" : "will be delivered again after its lease",
                     outcomes[i].error
                 )
             );
@@ -293,7 +297,7 @@ void Executor::report(const std::shared_ptr<Call>& call, std::vector<Write> writ
     }
 }
 
-// A fiber's thread is never free for a commit.
+// Only for plain threads: a fiber's thread has other fibers to resume.
 bool Executor::is_idle_but_for_this() {
     if (base::Fiber::current() != nullptr) return false;
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,7 @@
-// Runs up to `concurrency` handlers at a time and hands their reports to the committer. Each has a
-// thread; or, where runs share threads, each run is a fiber that leaves its thread while it waits
-// for a commit. Then few threads do as long as bodies are short: when nothing has moved for a few
-// milliseconds there are more, up to one per run.
+// Runs up to `concurrency` handlers at a time and submits their reports to the committer. Each
+// handler has a thread; if runs share threads, each run is a fiber that leaves its thread while it
+// waits for a commit. Then a few threads suffice while steps are short; if nothing progresses for a
+// few milliseconds, threads are added, up to one per run.
 #pragma once
 
 #include <chrono>
@@ -34,13 +34,14 @@ public:
         Committer& committer,
         LeaseTable& leases,
         seam::Engine& backend,
+        ServiceTimer& timer,  // for the watchdog
         WorkerMeters* meters
     );
     ~Executor();  // joins the threads: waits for handlers that still run
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
-    // What executes calls, by their kind.
+    // Execute calls, by their kind.
     struct Runners {
         MessageRunner messages;
         RunRunner runs;
@@ -49,11 +50,11 @@ public:
     [[nodiscard]] Runners& runners() { return runners_; }
 
     void push(std::vector<std::shared_ptr<Call>> work);
-    // How many calls may be pushed without piling up: the free threads, and as much as they will
-    // have finished by the time the next claim is back. Waits until there is room; 0 when stopped,
-    // and at the deadline.
+    // The number of calls that can be pushed without piling up: the free threads, and the calls
+    // that will probably end until the next claim returns. Waits until it is above 0; returns 0
+    // when stopped and at the deadline.
     int wait_for_room(const std::stop_token& stop, Clock::time_point deadline);
-    // While it lives, nothing that was pushed is started.
+    // Prevents queued calls from starting while it exists.
     class StartsHeld {
     public:
         explicit StartsHeld(Executor& executor);
@@ -64,27 +65,27 @@ public:
     private:
         Executor& executor_;
     };
-    // Starts the call although starts are held, in a slot beyond `concurrency` if all are taken.
+    // Starts the call even if starts are held, in a slot beyond `concurrency` if all are taken.
     void push_alone(std::shared_ptr<Call> call);
-    // Waits until the time that `start_at` gives for the last start of a call that runs and whose
-    // outcome is not decided yet. False: stopped.
+    // Waits until the time that `start_at` computes from the latest start among the running calls
+    // whose outcome is undecided. Returns false if stopped.
     using StartAt = std::function<Clock::time_point(Clock::time_point last_start)>;
     bool wait_to_start(const StartAt& start_at, const std::stop_token& stop);
-    // Returns when the call has ended, or at the deadline: false.
+    // Returns true when the call has ended, false at the deadline.
     bool wait_until_ended(
         const Call& call, Clock::time_point deadline, const std::stop_token& stop
     );
-    // Returns when nothing is queued or running, or at the deadline: false.
+    // Returns true when nothing is queued or running, false at the deadline.
     bool wait_until_idle(Clock::time_point deadline, const std::stop_token& stop = {});
 
-    // Takes back what was not started: all, or what is stale by then.
+    // Removes queued calls that were not started: all, or those that are stale by then.
     [[nodiscard]] std::vector<std::shared_ptr<Call>> take_unstarted(
         Clock::time_point stale_by = Clock::time_point::max()
     );
-    // A line for each running handler: what it executes, and since when.
+    // A line for each running handler: what it executes, and for how long.
     [[nodiscard]] std::vector<std::string> describe_running();
     [[nodiscard]] std::size_t running();
-    // Asks the running handlers to stop; returns them.
+    // Requests the running handlers to stop; returns them.
     [[nodiscard]] std::vector<std::shared_ptr<Call>> abandon();
 
 private:
@@ -97,8 +98,8 @@ private:
     [[nodiscard]] bool is_idle() const;
     [[nodiscard]] Clock::time_point last_start() const;
     [[nodiscard]] std::size_t waiting_work() const;
-    void call_threads(std::size_t work);
-    void look_for_stall();
+    void wake_threads(std::size_t work);
+    void wake_stall_watch();
     bool add_thread();
     void add_threads_when_stalled(const std::stop_token& stop);
     void run(const std::shared_ptr<Call>& call);
@@ -112,34 +113,34 @@ private:
     Committer& committer_;
     LeaseTable& leases_;
     seam::Engine& backend_;
-    WorkerMeters* const meters_;  // null: nobody measures
+    WorkerMeters* const meters_;  // null unless metrics are enabled
     Watchdog watchdog_;
     Runners runners_;
 
     base::FiberStacks stacks_;
     const bool shared_;
-    const std::size_t first_threads_;  // are there from the first call on
+    const std::size_t first_threads_;  // started with the first calls
 
     std::mutex mutex_;
-    std::condition_variable work_;         // of the threads; one is woken per call
-    std::condition_variable_any changed_;  // of those who wait for room or for the end
+    std::condition_variable work_;         // wakes the threads, one per call
+    std::condition_variable_any changed_;  // wakes waiters for room or for the end of calls
     std::condition_variable_any stalled_;
-    bool short_of_threads_ = false;  // that has been told
+    bool short_of_threads_ = false;  // the shortage was logged
     bool stall_watch_asleep_ = false;
     bool stopping_ = false;
     int waiting_for_room_ = 0;
     int waiting_for_end_ = 0;
-    int waiting_for_a_call_ = 0;  // to end
+    int waiting_for_a_call_ = 0;  // waiters for the end of a call
     int holds_ = 0;               // see StartsHeld
     std::deque<std::shared_ptr<Call>> queued_;
     std::deque<std::shared_ptr<Call>> alone_;         // see push_alone()
     std::deque<std::unique_ptr<base::Fiber>> ready_;  // fibers that may resume
-    std::vector<std::shared_ptr<Call>> running_;      // empty places are in free_slots_
+    std::vector<std::shared_ptr<Call>> running_;      // unused places are in free_slots_
     std::vector<std::size_t> free_slots_;
     std::size_t running_count_ = 0;
     std::size_t busy_threads_ = 0;
-    std::uint64_t taken_ = 0;  // calls and fibers that threads have taken up
-    // The rate at which calls finish decides how far to fetch ahead.
+    std::uint64_t taken_ = 0;  // calls and fibers taken by threads
+    // The rate at which calls end determines how far to fetch ahead.
     std::uint64_t finished_ = 0;
     std::uint64_t finished_before_ = 0;
     Clock::time_point measured_at_ = Clock::now();

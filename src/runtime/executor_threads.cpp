@@ -1,4 +1,4 @@
-// The threads of the executor: how many there are, and who is woken.
+// The threads of the executor: how many there are, and which are woken.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -9,8 +9,9 @@ namespace pawl::runtime {
 namespace {
 
 constexpr Duration stalled_after = 5ms;
-constexpr std::size_t short_ones = 100;  // that many in that time: they are short
-constexpr int slow_looks = 4;            // in a row; one may only have had no processor
+// More than that per thread and interval means that they are short.
+constexpr std::size_t short_calls = 100;
+constexpr int slow_checks = 4;  // consecutive; a single one may only have lacked a processor
 
 std::size_t processors() {
     return std::max(1U, std::thread::hardware_concurrency());
@@ -19,24 +20,24 @@ std::size_t processors() {
 }  // namespace
 
 // The mutex is held.
-void Executor::call_threads(std::size_t work) {
+void Executor::wake_threads(std::size_t work) {
     const std::size_t idle = threads_.size() - busy_threads_;
     for (std::size_t i = 0; i < std::min(work, idle); ++i) work_.notify_one();
-    // Idle ones may have been called for other work already, and not be awake yet.
+    // Idle threads may already be notified for other work and not be awake yet.
     while (threads_.size() - busy_threads_ < waiting_work() && threads_.size() < first_threads_) {
         if (!add_thread()) break;
     }
-    look_for_stall();
+    wake_stall_watch();
 }
 
 // The mutex is held.
-void Executor::look_for_stall() {
+void Executor::wake_stall_watch() {
     if (!stall_watch_asleep_ || busy_threads_ < threads_.size() || !has_work()) return;
     stall_watch_asleep_ = false;
     stalled_.notify_one();
 }
 
-// Where the system gives no more threads (false), those there are do the work.
+// Returns false if the system cannot start more threads; the existing ones do the work.
 bool Executor::add_thread() {
     try {
         threads_.emplace_back([this] { work(); });
@@ -44,9 +45,9 @@ bool Executor::add_thread() {
     } catch (const std::system_error& error) {
         if (threads_.empty()) throw;
         if (!std::exchange(short_of_threads_, true))
-            backend_.log().warning(fmt::format(
-                "{} threads are all that the system gives: {}", threads_.size(), error.what()
-            ));
+            backend_.log().warning(
+                fmt::format("cannot start more than {} threads: {}", threads_.size(), error.what())
+            );
         return false;
     }
 }
@@ -79,14 +80,14 @@ Executor::StartsHeld::StartsHeld(Executor& executor) : executor_(executor) {
 
 Executor::StartsHeld::~StartsHeld() {
     const std::lock_guard lock(executor_.mutex_);
-    if (--executor_.holds_ == 0) executor_.call_threads(executor_.queued_.size());
+    if (--executor_.holds_ == 0) executor_.wake_threads(executor_.queued_.size());
 }
 
 void Executor::push_alone(std::shared_ptr<Call> call) {
     const std::lock_guard lock(mutex_);
     alone_.push_back(std::move(call));
-    call_threads(1);
-    // All may be in bodies that never return.
+    wake_threads(1);
+    // All threads may be in handlers that never return.
     if (threads_.size() - busy_threads_ < waiting_work()) add_thread();
 }
 
@@ -124,26 +125,26 @@ bool Executor::wait_until_ended(
     return ended;
 }
 
-// Bodies that take long keep their threads: others must not wait for them. Where they get on, but
-// each takes its time, there is a thread for each processor.
+// Long handlers keep their threads, and other calls must not wait for them. If handlers return, but
+// slowly, there is one thread per processor.
 void Executor::add_threads_when_stalled(const std::stop_token& stop) {
     const auto concurrency = static_cast<std::size_t>(options_.concurrency);
     int slow = 0;
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
         stall_watch_asleep_ = true;
-        look_for_stall();
+        wake_stall_watch();
         stalled_.wait(lock, stop, [&] { return !stall_watch_asleep_; });
         const std::uint64_t before = taken_;
         stalled_.wait_for(lock, stop, stalled_after, [] { return false; });
         if (stop.stop_requested()) return;
         const bool behind = busy_threads_ == threads_.size() && has_work();
-        slow = behind && taken_ - before < short_ones * threads_.size() ? slow + 1 : 0;
+        slow = behind && taken_ - before < short_calls * threads_.size() ? slow + 1 : 0;
         std::size_t wanted = 0;
         if (behind && taken_ == before) {
             const std::size_t allowed = concurrency - std::min(concurrency, threads_.size());
             wanted = std::min({waiting_work(), threads_.size(), allowed});
-        } else if (slow >= slow_looks && threads_.size() < std::min(concurrency, processors())) {
+        } else if (slow >= slow_checks && threads_.size() < std::min(concurrency, processors())) {
             wanted = 1;
             slow = 0;
         }

@@ -20,11 +20,11 @@ void LeaseTable::add(
             const auto lease =
                 std::chrono::duration_cast<Duration>(message.visible_at - claimed_at);
             HeldLease& held = held_[message.id];
-            lose(held, false);  // an earlier delivery, which ended without our knowledge
+            lose(held, false);  // an earlier delivery, whose lease ended unnoticed
             held = {message.delivery, lease, asked_at + lease, nullptr, false, false};
             if (asked_at + lease < expire_at_) {
                 expire_at_ = asked_at + lease;
-                sooner_.notify_one();
+                if (on_sooner_) on_sooner_(expire_at_);
             }
             if (lease < shortest_) tell_shorter = on_shorter_;
         }
@@ -107,18 +107,14 @@ void LeaseTable::extended(
     }
 }
 
-// Heartbeats move the ends all the time, so the next one is looked for only when it would be due.
-void LeaseTable::expire_in_time(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (!stop.stop_requested()) {
-        const auto at = expire_at_;
-        const auto sooner = [&] { return expire_at_ != at; };
-        if (!sooner_.wait_until(lock, stop, at, sooner)) expire(Clock::now());
-    }
+void LeaseTable::on_sooner(std::function<void(Clock::time_point)> then) {
+    const std::lock_guard lock(mutex_);
+    on_sooner_ = std::move(then);
 }
 
-// The mutex is held.
-void LeaseTable::expire(Clock::time_point now) {
+// Heartbeats extend leases all the time, so the next end is computed only when it would be due.
+LeaseTable::Clock::time_point LeaseTable::expire(Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
     expire_at_ = now + std::chrono::hours(1);
     for (auto& [id, held] : held_) {
         if (held.ends_at <= now) {
@@ -127,6 +123,7 @@ void LeaseTable::expire(Clock::time_point now) {
             expire_at_ = std::min(expire_at_, held.ends_at);
         }
     }
+    return expire_at_;
 }
 
 std::size_t LeaseTable::drop_all() {

@@ -1,13 +1,12 @@
-// What this process holds: extended by the heartbeat, watched by the handlers.
+// The leases that this process holds. The heartbeat extends them, and their handlers are stopped
+// when they are lost.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <stop_token>
 #include <unordered_map>
 #include <vector>
 
@@ -22,40 +21,43 @@ class LeaseTable {
 public:
     using Clock = std::chrono::steady_clock;
 
-    // `asked_at` is when the claim was sent: the lease cannot have begun before.
+    // `asked_at` is when the claim was sent: the lease cannot have begun earlier.
     void add(std::span<const Message> messages, Timestamp claimed_at, Clock::time_point asked_at);
     void forget(std::span<const seam::Write> committed);
     void forget(std::span<const Message> messages);
-    // The store is another one, in which somebody else may hold the same deliveries: every lease
-    // counts as lost, running handlers are asked to stop, and nothing of it may be reported or
-    // handed back. Returns how many leases there were.
+    // For a restored store, in which another worker may hold the same deliveries: every lease
+    // counts as lost, running handlers are asked to stop, and nothing may be reported or handed
+    // back. Returns the number of leases.
     std::size_t drop_all();
     [[nodiscard]] bool dropped(const Lease& lease) const;
-    // The call that has the messages now: it is asked to stop when all its leases are lost. Returns
-    // how many it still holds.
+    // Sets the call that executes the messages. It is asked to stop when all its leases are lost.
+    // Returns the number of leases that it still holds.
     std::size_t assign(const std::shared_ptr<Call>& call);
 
-    // Of what has been started: the rest is handed back before its lease ends.
+    // Only for started calls; the others are handed back before their lease ends.
     [[nodiscard]] std::vector<seam::Write> extensions() const;
     void extended(
         std::span<const seam::Write> extensions,
         std::span<const seam::WriteOutcome> outcomes,
         Clock::time_point asked_at
     );
-    // Until told to stop: ends leases at their time where no heartbeat has got through.
-    void expire_in_time(const std::stop_token& stop);
+    // Ends expired leases, which no heartbeat could extend. Returns when the next one may end.
+    Clock::time_point expire(Clock::time_point now);
+    // From then on the function passed to on_sooner() is called, with the table's mutex held, when
+    // a lease ends before that time.
+    void on_sooner(std::function<void(Clock::time_point)> then);
 
-    // The shortest lease of all that is held, or `longest`. From then on what on_shorter() was
-    // given is called when a shorter one comes.
+    // The shortest lease held, or `longest`. From then on the function passed to on_shorter() is
+    // called when a shorter one is added.
     [[nodiscard]] Duration shortest(Duration longest);
     void on_shorter(std::function<void()> then);
 
-    [[nodiscard]] bool knows(const Lease& lease) const;  // held, or lost and not settled yet
+    [[nodiscard]] bool knows(const Lease& lease) const;  // held, or lost and not yet settled
     [[nodiscard]] bool lost(const Lease& lease) const;
-    // A run, or a task of a flow's run that executes.
+    // Whether a run, or a task of a flow's run, is held.
     [[nodiscard]] bool holds(RunId run) const;
     [[nodiscard]] bool empty() const;
-    [[nodiscard]] std::vector<Lease> held() const;  // without those that are lost
+    [[nodiscard]] std::vector<Lease> held() const;  // without lost ones
 
 private:
     struct HeldLease {
@@ -67,17 +69,16 @@ private:
         bool dropped = false;
     };
     void forget(const Lease& lease);  // the mutex is held
-    // A call that has lost its last lease is asked to stop.
+    // Stops a call that has lost its last lease.
     void lose(HeldLease& held, bool cancelled);
-    void expire(Clock::time_point now);
 
     StopNotifier stopper_;
     mutable std::mutex mutex_;
     std::unordered_map<MessageId, HeldLease> held_;
-    Duration shortest_{0};  // the last answer of shortest()
+    Duration shortest_{0};  // the last result of shortest()
     std::function<void()> on_shorter_;
-    std::condition_variable_any sooner_;
-    Clock::time_point expire_at_{};  // no lease ends before, unless it is extended
+    std::function<void(Clock::time_point)> on_sooner_;
+    Clock::time_point expire_at_{};  // no lease ends earlier
 };
 
 }  // namespace pawl::runtime

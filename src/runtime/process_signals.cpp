@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::array caught_signals{SIGINT, SIGTERM};
 
-// A signal handler can reach nothing but globals. It wakes by the system call itself: a condition
-// variable may not be touched there.
+// A signal handler can only use globals, and must not touch a condition variable, so it wakes the
+// waiters with a system call.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<std::uint32_t> arrived_signals = 0;
-std::atomic<bool> draining = false;  // a signal has arrived since they are caught
+std::atomic<bool> draining = false;  // a signal has arrived since signals are caught
 std::mutex catch_mutex;
 int catchers = 0;
 std::array<struct sigaction, caught_signals.size()> actions_before{};
@@ -44,7 +44,7 @@ void on_signal(int signal) {
     const int saved = errno;
     if (draining.exchange(true)) {
         std::signal(signal, SIG_DFL);
-        raise(signal);  // delivered when this handler returns
+        raise(signal);  // takes effect when this handler returns
     }
     ++arrived_signals;
     futex_arrived(FUTEX_WAKE_PRIVATE, INT_MAX, nullptr);
@@ -65,7 +65,7 @@ CaughtSignals::CaughtSignals() {
         sigaction(caught_signals[i], &action, &actions_before[i]);
 }
 
-// A handler that the program has set in the meantime stays.
+// A handler that the program has installed in the meantime stays.
 CaughtSignals::~CaughtSignals() {
     const std::lock_guard lock(catch_mutex);
     if (--catchers > 0) return;

@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as something that can be waited for, by any number of workers of a process.
+// Lets any number of workers of a process wait for SIGINT and SIGTERM.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace pawl::runtime {
 
-// While one of these lives, the signals are caught; after the last one the handlers from before are
-// in place again. The first signal is what workers wait for. The second one ends the process: it is
-// raised again with its default action.
+// Catches the signals while an instance exists; the last one restores the previous handlers.
+// Workers wait for the first signal. The second one ends the process: it is raised again with its
+// default action.
 class CaughtSignals {
 public:
     CaughtSignals();
@@ -16,9 +16,9 @@ public:
     CaughtSignals(const CaughtSignals&) = delete;
     CaughtSignals& operator=(const CaughtSignals&) = delete;
 
-    // True if a signal has arrived since the construction.
+    // True if a signal has arrived since construction.
     [[nodiscard]] bool arrived() const;
-    // Returns when a signal arrives, or after the time.
+    // Returns when a signal arrives, or after `time`.
     void wait(Duration time) const;
 
 private:

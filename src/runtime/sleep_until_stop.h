@@ -1,4 +1,4 @@
-// What the threads share that look for work: how they wait when there is a reason not to look.
+// Interruptible sleep, for threads that poll for work.
 #pragma once
 
 #include <chrono>
@@ -7,9 +7,9 @@
 
 namespace pawl::runtime {
 
-constexpr Duration look_after_error = std::chrono::seconds(1);
+constexpr Duration pause_after_error = std::chrono::seconds(1);
 
-// Returns at the time, or before where a stop is asked for.
+// Returns at `until`, or earlier if a stop is requested.
 void sleep_until_stop(std::chrono::steady_clock::time_point until, const std::stop_token& stop);
 
 }  // namespace pawl::runtime

@@ -21,7 +21,7 @@ void StopNotifier::stop(std::stop_source source) {
     try {
         threads_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-        if (threads_.empty()) throw;  // else one of those there are will do it
+        if (threads_.empty()) throw;  // an existing thread will do it
     }
 }
 

@@ -1,6 +1,5 @@
-// Requests stops on threads of its own: what users have attached to their stop tokens may take as
-// long as it likes, and nobody who keeps leases or watches times waits for it, nor do others that
-// are to be stopped.
+// Requests stops on separate threads: the callbacks that users attach to stop tokens may take long,
+// and must delay neither leases and deadlines nor other stops.
 #pragma once
 
 #include <condition_variable>
@@ -15,10 +14,10 @@ namespace pawl::runtime {
 class StopNotifier {
 public:
     StopNotifier() = default;
-    ~StopNotifier();  // when all have been told
+    ~StopNotifier();  // waits until all stops were requested
     StopNotifier(const StopNotifier&) = delete;
     StopNotifier& operator=(const StopNotifier&) = delete;
-    void stop(std::stop_source source);  // returns at once
+    void stop(std::stop_source source);  // returns immediately
 
 private:
     void work();
@@ -28,7 +27,7 @@ private:
     std::deque<std::stop_source> waiting_;
     std::size_t idle_ = 0;
     bool ending_ = false;
-    std::vector<std::thread> threads_;  // as many as had to tell at the same time
+    std::vector<std::thread> threads_;  // one per concurrent request
 };
 
 }  // namespace pawl::runtime

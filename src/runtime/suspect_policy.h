@@ -1,16 +1,16 @@
-// When a suspect is executed: a call with two strikes, which may kill its process. It is executed
-// alone as far as that is possible within a bounded time:
+// Decides when a suspect is executed: a call with two strikes, which may crash its process. It is
+// executed alone, as far as that is possible in bounded time:
 //
 //   claimed --(no window yet: hold, then hand back without a strike)
 //      |
-//   window begins: nothing new is started
-//      |  until no call runs that is younger than `patience`, at most for `patience`
-//   the suspect is started, in a slot of its own
-//      |  until it ends, at most for `alone_for`
-//   window ends: other work is started again; no window for `work_per_window` times its length
+//   window begins: no other call is started
+//      |  until no call younger than `patience` runs, for at most `patience`
+//   the suspect is started, in its own slot
+//      |  until it ends, for at most `alone_for`
+//   window ends: other calls start again; no window for `work_per_window` times its length
 //
-// Calls that have run for longer than `patience` do not count as busy: they may never end. So a
-// body that does not return delays a suspect by nothing, and other work by nothing.
+// Calls that have run for longer than `patience` are not waited for: they may never end. So a
+// handler that does not return delays neither suspects nor other work.
 #pragma once
 
 #include <algorithm>
@@ -21,20 +21,21 @@
 
 namespace pawl::runtime {
 
-// Knows no clock: every call is given the time.
+// Takes the time as a parameter.
 class SuspectPolicy {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
     static constexpr Duration patience = 1s;
     static constexpr Duration alone_for = 1s;
-    static constexpr int work_per_window = 4;  // windows take a fifth of the time at most
+    static constexpr int work_per_window = 4;  // windows take at most a fifth of the time
 
-    // The strikes of a message count its current hand-out too.
+    // The strikes of a message include its current delivery.
     [[nodiscard]] static bool is_suspect(int strikes) {
         return strikes > model::rules::suspect_strikes;
     }
-    // A lease is not extended before the start: only a part of it may go by while it waits.
+    // The lease is not extended before the start, so only a part of it may pass while the call
+    // waits.
     [[nodiscard]] static Duration hold_time(Duration lease) {
         return std::min(patience, lease / 4);
     }
@@ -42,7 +43,7 @@ public:
     [[nodiscard]] bool may_begin(Time now) const { return now >= next_window_; }
     [[nodiscard]] Time next_window() const { return next_window_; }
     void begin(Time now) { began_ = now; }
-    // When to start the suspect: `last_start` is that of the youngest call that runs.
+    // When to start the suspect. `last_start` is the start of the youngest running call.
     [[nodiscard]] Time start_at(Time last_start, Duration lease) const {
         return std::min(last_start + patience, began_ + hold_time(lease));
     }

@@ -10,7 +10,7 @@ using seam::WriteOutcome;
 
 namespace {
 
-constexpr Duration hand_back_within = 500ms;  // a database that does not answer delays no suspect
+constexpr Duration hand_back_within = 500ms;  // limits the delay by a database that does not answer
 
 }  // namespace
 
@@ -18,7 +18,7 @@ int hand_back(
     Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Call>> unstarted
 ) {
     std::vector<Write> writes;
-    std::vector<Write> dropped;  // another worker may hold them in the store as it is now
+    std::vector<Write> dropped;  // another worker may hold them in the restored store
     for (const auto& call : unstarted) {
         for (const Message& message : call->messages()) {
             auto& into = leases.dropped(message.lease()) ? dropped : writes;
@@ -58,14 +58,14 @@ int Suspects::take_handed_back() {
     return std::exchange(handed_back_, 0);
 }
 
-Suspects::Clock::time_point Suspects::next_look() const {
+Suspects::Clock::time_point Suspects::next_check() const {
     if (held_.empty()) return Clock::now() + std::chrono::hours(1);
     auto next = policy_.next_window();
     for (const DeferredCall& held : held_) next = std::min(next, held.until);
     return next;
 }
 
-int Suspects::give_back_all() {
+int Suspects::hand_back_all() {
     Calls calls;
     for (DeferredCall& held : held_) calls.push_back(std::move(held.call));
     held_.clear();
@@ -85,8 +85,8 @@ void Suspects::execute_first(const std::stop_token& stop) {
         };
         if (executor_.wait_to_start(start_at, stop)) {
             held_.erase(held_.begin());
-            // If this one kills the process, the others must not get a strike for it.
-            give_back_all();
+            // If this one crashes the process, the others must not get a strike.
+            hand_back_all();
             committer_.flush(Clock::now() + hand_back_within);
             executor_.push_alone(call);
             executor_.wait_until_ended(*call, SuspectPolicy::end_at(Clock::now()), stop);

@@ -1,4 +1,4 @@
-// Holds the suspects of a worker and executes them one after the other, as SuspectPolicy says.
+// Holds the suspects of a worker and executes them one by one, according to SuspectPolicy.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@
 
 namespace pawl::runtime {
 
-// Gives back what was not started, as if it had not been claimed. Returns how many messages.
+// Returns unstarted calls to the store, as if they had not been claimed. Returns the number of
+// messages.
 int hand_back(
     Committer& committer, LeaseTable& leases, std::span<const std::shared_ptr<Call>> unstarted
 );
@@ -34,12 +35,12 @@ public:
     // Executes the next one if a window may begin, which takes up to two seconds, and hands back
     // those that have waited for too long.
     void execute_due(const std::stop_token& stop);
-    // Executes the first now, whatever other work has to wait, and hands the others back.
+    // Executes the first one now, even if other work must wait, and hands the others back.
     void finish();
-    // How many messages were handed back since the last call.
+    // The number of messages handed back since the last call.
     [[nodiscard]] int take_handed_back();
-    [[nodiscard]] Clock::time_point next_look() const;
-    int give_back_all();
+    [[nodiscard]] Clock::time_point next_check() const;
+    int hand_back_all();
 
 private:
     struct DeferredCall {

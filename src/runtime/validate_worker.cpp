@@ -35,7 +35,7 @@ private:
         const std::string& flow, const std::string& step, const FlowHandlers::Entry& entry
     ) const;
     [[nodiscard]] const WorkflowInfo* find(const std::string& workflow) const;
-    // Below a prefix things may be created later.
+    // Queues and workflows below a prefix may be created later.
     [[nodiscard]] bool may_come_later() const { return !options_.prefixes.empty(); }
 
     const WorkerOptions& options_;
@@ -58,7 +58,7 @@ void Checker::check_options() const {
     if (options_.handlers.empty() && options_.prefixes.empty())
         refuse(
             ErrorCode::invalid_argument,
-            "it has no handler: call handle(), flow(), on_message() or on_batch()"
+            "it has no handler; add one with handle(), flow(), on_message() or on_batch()"
         );
     if (options_.concurrency < 1 || options_.concurrency > 10'000)
         refuse(ErrorCode::invalid_argument, "concurrency must be 1 to 10000");
@@ -68,7 +68,7 @@ void Checker::check_options() const {
     if (options_.poll_interval && *options_.poll_interval < 10ms)
         refuse(ErrorCode::invalid_argument, "poll_interval must be at least 10 ms");
     if (options_.backoff_base < Duration::zero() || options_.backoff_cap < options_.backoff_base)
-        refuse(ErrorCode::invalid_argument, "backoff: 0 <= base <= cap must hold");
+        refuse(ErrorCode::invalid_argument, "backoff_base must be 0 to backoff_cap");
     model::check_delay("backoff: cap", options_.backoff_cap);
     if (options_.metrics) check_metrics(*options_.metrics);
 }
@@ -86,11 +86,11 @@ void Checker::check_metrics(const MetricsOptions& metrics) const {
         refuse(
             ErrorCode::invalid_argument,
             fmt::format(
-                "metrics: '{}' is not an address: use 127.0.0.1, ::1, 0.0.0.0, ...", metrics.address
+                "metrics: '{}' is not an IP address; use 127.0.0.1, ::1 or 0.0.0.0", metrics.address
             )
         );
     if (metrics.refresh < Duration::zero())
-        refuse(ErrorCode::invalid_argument, "metrics: refresh must not be below 0");
+        refuse(ErrorCode::invalid_argument, "metrics: refresh must not be negative");
 }
 
 void Checker::check_handlers() const {
@@ -119,7 +119,8 @@ void Checker::check_queue(const HandlerSpec& spec) const {
         );
     if (!spec.handler)
         refuse(
-            ErrorCode::invalid_argument, fmt::format("empty handler for queue '{}'", spec.queue)
+            ErrorCode::invalid_argument,
+            fmt::format("the handler of queue '{}' is empty", spec.queue)
         );
     if (const WorkflowInfo* workflow = find(spec.queue))
         refuse(
@@ -127,7 +128,7 @@ void Checker::check_queue(const HandlerSpec& spec) const {
             fmt::format(
                 "queue '{}' belongs to a {}",
                 spec.queue,
-                workflow->is_flow ? "flow: use flow()" : "workflow: use handle()"
+                workflow->is_flow ? "flow; use flow()" : "workflow; use handle()"
             )
         );
     if (std::ranges::find(known_.queues, spec.queue, &QueueInfo::name) == known_.queues.end())
@@ -138,15 +139,12 @@ void Checker::check_workflow(const HandlerSpec& spec) const {
     const WorkflowInfo* workflow = find(spec.queue);
     if (workflow == nullptr && !may_come_later())
         refuse(
-            ErrorCode::workflow_not_found,
-            fmt::format(
-                "workflow '{}' does not exist: call store.create_workflow() first", spec.queue
-            )
+            ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, spec.queue)
         );
     if (workflow != nullptr && workflow->is_flow)
         refuse(
             ErrorCode::invalid_argument,
-            fmt::format("'{}' is a flow: give flow() the handlers of its steps", spec.queue)
+            fmt::format("'{}' is a flow; pass the handlers of its steps to flow()", spec.queue)
         );
 }
 
@@ -155,7 +153,7 @@ void Checker::check_flow(const HandlerSpec& spec) const {
     if (workflow != nullptr && !workflow->is_flow)
         refuse(
             ErrorCode::invalid_argument,
-            fmt::format("'{}' is a workflow and no flow: use handle()", spec.queue)
+            fmt::format("'{}' is a workflow, not a flow; use handle()", spec.queue)
         );
     for (const auto& [step, entry] : spec.flow->entries()) check_step(spec.queue, step, entry);
     const auto shape = std::ranges::find(known_.flows, spec.queue, &FlowShape::slug);
@@ -170,14 +168,14 @@ void Checker::check_steps(const FlowShape& shape, const FlowHandlers& handlers) 
     if (handlers.entries().empty() && !shape.steps.empty())
         refuse(
             ErrorCode::invalid_argument,
-            fmt::format("no step of flow '{}' has a handler: call on()", shape.slug)
+            fmt::format("no step of flow '{}' has a handler; add one with on()", shape.slug)
         );
     for (const auto& [step, entry] : handlers.entries()) {
         if (std::ranges::find(shape.steps, step, &FlowStep::slug) == shape.steps.end())
             refuse(
                 ErrorCode::invalid_argument,
                 fmt::format(
-                    "flow '{}' has no step '{}', but there is a handler for it", shape.slug, step
+                    "flow '{}' has no step '{}', for which a handler was added", shape.slug, step
                 )
             );
     }
@@ -193,13 +191,14 @@ void Checker::check_step(
     }
     if (entry.function)
         refuse(
-            ErrorCode::invalid_argument, whose + " has a function and a workflow: one is enough"
+            ErrorCode::invalid_argument, whose + " has both a function and a workflow; use only one"
         );
     if (find(entry.workflow) == nullptr && !may_come_later())
         refuse(
             ErrorCode::workflow_not_found,
             fmt::format(
-                "workflow '{}', the handler of {}, does not exist: create it first",
+                "workflow '{}', the handler of {}, does not exist; create it with "
+                "create_workflow()",
                 entry.workflow,
                 whose
             )

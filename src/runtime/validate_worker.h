@@ -1,4 +1,4 @@
-// What is wrong with a worker, found before it is registered.
+// Checks a worker before it is registered.
 #pragma once
 
 #include <pawl/worker.h>
@@ -8,7 +8,7 @@
 
 namespace pawl::runtime {
 
-// What the store has.
+// The parts of the store's state that the checks need.
 struct Known {
     std::vector<QueueInfo> queues;
     std::vector<WorkflowInfo> workflows;
@@ -17,7 +17,7 @@ struct Known {
 
 [[nodiscard]] std::vector<FlowShape> shapes_of(seam::Engine& backend, const WorkerOptions& options);
 
-// Throws an Error whose message names the worker and what it has to be given.
+// Throws an Error that names the worker and the problem.
 void check_worker(const WorkerOptions& options, seam::Engine& backend, const Known& known);
 
 }  // namespace pawl::runtime

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t max_error_bytes = 500;
 
-// An error's text is the user's: it may have lines, and be long.
+// An error's text comes from the user's code: it may be long and have several lines.
 std::string one_line(std::string_view text) {
     std::string line(text.substr(0, max_error_bytes));
     std::ranges::replace_if(

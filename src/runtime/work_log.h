@@ -1,4 +1,5 @@
-// What a worker logs: its start and end, failed work, takeovers, poison. See docs/logging.md.
+// The log lines of a worker: its start and end, failed work, takeovers, poison. See
+// docs/logging.md.
 #pragma once
 
 #include <atomic>
@@ -37,26 +38,26 @@ public:
     WorkLog(const WorkLog&) = delete;
     WorkLog& operator=(const WorkLog&) = delete;
 
-    // With the worker's name and id in front.
+    // Adds the worker's name and id.
     void write(LogLevel level, std::string_view text) const;
 
-    // The rest is limited: behind so many lines in a second, only their number is logged.
+    // The following lines are limited per second; only the number of suppressed ones is logged.
     struct Attempt {
         int number = 1;
-        int limit = 0;                     // 0: no limit, or not known
-        std::optional<Duration> retry_in;  // none: no retry
+        int limit = 0;                     // 0 means no limit, or unknown
+        std::optional<Duration> retry_in;  // nullopt means no retry
     };
-    // A retry_in that only the store knows.
+    // A retry_in that only the store can compute.
     static constexpr Duration by_backoff{-1};
     void failed(std::string_view what, const Attempt& attempt, std::string_view error);
     void run_failed(std::string_view what, const seam::Finish& end);
-    // A queue's, as it was when the worker was created; 0: no limit, or not known.
+    // The limit of a queue when the worker was created; 0 means no limit, or unknown.
     [[nodiscard]] int max_attempts_of(const std::string& queue) const;
     void task_failed(const TaskCall& call, const seam::FailTask& failure);
     void paused(std::string_view what, Duration check_after, std::string_view reason);
     void taken_over(const Call& call, WorkerId from);
     void poisoned(const HandlerSpec& spec, MessageId message, std::string_view reason);
-    void flush();  // how many lines were suppressed, if any were
+    void flush();  // logs the number of suppressed lines, if any
 
 private:
     void write_limited(LogLevel level, std::string_view text);

@@ -1,4 +1,4 @@
-// What a worker logs about itself, and what it waits for at its end.
+// The worker's log lines about itself, and the wait for handlers in its destructor.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@ namespace pawl::runtime {
 namespace {
 
 constexpr std::size_t names_shown = 10;
-constexpr Duration stuck_after = 100ms;  // of the destructor's time
+constexpr Duration stuck_after = 100ms;  // after the destructor began
 constexpr Duration stuck_again = 30s;
 
 std::string names_of(const std::vector<HandlerSpec>& handlers) {
@@ -46,7 +46,7 @@ void WorkerRuntime::log_drain(Duration deadline) {
     );
 }
 
-// The threads of the handlers belong to the worker: it cannot be destroyed before they end.
+// The handlers' threads belong to the worker, which cannot be destroyed before they end.
 void WorkerRuntime::wait_for_stuck_handlers() {
     using Clock = std::chrono::steady_clock;
     for (Duration wait = stuck_after; !executor_->wait_until_idle(Clock::now() + wait);

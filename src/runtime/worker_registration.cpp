@@ -1,4 +1,4 @@
-// The worker's row in the store: how it gets one, and another one if it is gone.
+// The worker's row in the store: registration, and registration again if the row is gone.
 #include <fmt/format.h>
 
 #include "engine/reconnect.h"
@@ -8,7 +8,7 @@ namespace pawl::runtime {
 
 namespace {
 
-// The event that brings a new row, which is READY, to the worker's status.
+// The event that changes a new row, which is READY, to the worker's status.
 std::optional<WorkerEvent> event_to(WorkerStatus status) {
     switch (status) {
         case WorkerStatus::polling:
@@ -25,7 +25,8 @@ std::optional<WorkerEvent> event_to(WorkerStatus status) {
 
 }  // namespace
 
-// A lost answer is repeated too: a second row is shown as lost, and harms nothing.
+// A registration whose answer was lost is repeated too: an unused row becomes lost and does no
+// harm.
 WorkerId WorkerRuntime::register_with_store() {
     engine::Retry retry(*backend_);
     while (true) {
@@ -37,8 +38,8 @@ WorkerId WorkerRuntime::register_with_store() {
     }
 }
 
-// The store may be an older one: what this process holds may be held by another one now, under the
-// same delivery. So nothing is reported, and nothing is given back.
+// The store may have been restored: another process may hold the same deliveries. So nothing is
+// reported and nothing is handed back.
 void WorkerRuntime::register_again(WorkerId missing, std::string_view why) {
     const std::lock_guard only_one(registration_mutex_);
     if (id_.load() != missing) return;
@@ -57,7 +58,7 @@ void WorkerRuntime::register_again(WorkerId missing, std::string_view why) {
     );
 }
 
-// Starting twice is the same as once, so a lost answer to it is repeated.
+// Of the events only start_polling is idempotent and repeated if its answer was lost.
 WorkerStatus WorkerRuntime::transition(WorkerEvent event) {
     engine::Retry retry(*backend_);
     while (true) {

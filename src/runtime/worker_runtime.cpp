@@ -33,7 +33,10 @@ std::string host_name() {
 WorkerRuntime::WorkerRuntime(
     std::shared_ptr<seam::Engine> backend, WorkerOptions options, const OpenMetrics& open
 )
-    : backend_(std::move(backend)), options_(std::move(options)) {
+    : backend_(std::move(backend)),
+      options_(std::move(options)),
+      memory_services_(backend_->log()),
+      database_services_(backend_->log()) {
     const auto queues = retrying(*backend_, [&] { return backend_->queues(); });
     const auto flows = retrying(*backend_, [&] { return shapes_of(*backend_, options_); });
     const auto workflows = retrying(*backend_, [&] { return backend_->workflows(std::nullopt); });
@@ -44,7 +47,7 @@ WorkerRuntime::WorkerRuntime(
     );
     if (options_.outbox_sink) model::check_dispatcher_options(options_.dispatcher);
     if (options_.metrics) {
-        // Before the worker is known to anybody: the port may be in use.
+        // Before the worker registers, because the port may be in use.
         meters_ = std::make_shared<WorkerMeters>(options_);
         endpoint_ = open(options_, meters_);
     }
@@ -55,10 +58,14 @@ WorkerRuntime::WorkerRuntime(
     id_ = register_with_store();
     log_ = std::make_unique<WorkLog>(backend_->log(), id_, options_.name, queues);
     committer_ = std::make_unique<Committer>(*backend_, meters_.get());
-    executor_ =
-        std::make_unique<Executor>(options_, *committer_, leases_, *backend_, meters_.get());
+    executor_ = std::make_unique<Executor>(
+        options_, *committer_, leases_, *backend_, memory_services_, meters_.get()
+    );
     claimer_ = std::make_unique<Claimer>(
-        *backend_, options_, id_, *executor_, *committer_, leases_, meters_.get(), *log_
+        *backend_,
+        options_,
+        id_,
+        Claimer::Parts{*executor_, *committer_, leases_, meters_.get(), *log_}
     );
     heartbeat_ = std::make_unique<Heartbeat>(
         *backend_,
@@ -75,6 +82,7 @@ WorkerRuntime::WorkerRuntime(
             [this] { return has_news(); },
             [this] { claimer_->assume_stale_liveness(); }}
     );
+    expiry_ = std::make_unique<LeaseExpiry>(memory_services_, leases_);
     if (options_.housekeeping) scheduler_ = std::make_unique<Scheduler>(*backend_);
     if (options_.housekeeping && backend_->options().prune_interval > Duration::zero())
         pruner_ = std::make_unique<Pruner>(*backend_, [this] { return !leases_.empty(); });
@@ -82,7 +90,7 @@ WorkerRuntime::WorkerRuntime(
         dispatcher_ = std::make_unique<OutboxDispatcher>(
             backend_, options_.outbox_sink, options_.dispatcher, meters_.get()
         );
-    // A run that was cancelled elsewhere: the heartbeat finds out what of ours it is.
+    // A run was cancelled by another process: the heartbeat finds out which lease is lost.
     observation_ =
         std::make_unique<seam::RunWakeups::Observation>(backend_->run_wakeups(), [this](RunId run) {
             if (!run) return heartbeat_->check_now();
@@ -112,7 +120,7 @@ WorkerRuntime::~WorkerRuntime() {
     } catch (const std::exception& error) {
         log_->write(LogLevel::error, fmt::format("stop failed: {}", error.what()));
     }
-    committer_->stop();  // nobody shall wait for a commit that may never come
+    committer_->stop();  // no thread may wait for a commit that may never happen
     wait_for_stuck_handlers();
 }
 
@@ -125,10 +133,11 @@ Duration WorkerRuntime::shortest_lease(
                           options_.handlers.end();
         if (ours && queue.lease && !options_.lease) shortest = std::min(shortest, *queue.lease);
     }
-    // A task with a timeout has a lease of its own, whatever the worker's is.
+    // A task with a timeout has its own lease, independent of the worker's.
     for (const FlowShape& flow : flows) {
         for (const FlowStep& step : flow.steps) {
-            const auto timeout = step.options.timeout ? step.options.timeout : flow.options.timeout;
+            const auto timeout =
+                step.options.task_timeout ? step.options.task_timeout : flow.options.task_timeout;
             if (timeout && *timeout > Duration::zero())
                 shortest = std::min(shortest, *timeout + model::rules::task_grace);
         }
@@ -159,8 +168,8 @@ void WorkerRuntime::start() {
     if (!started_.exchange(true)) log_start();
     claimer_->start();
     claimer_->resume();
-    if (scheduler_) scheduler_->start();
-    if (pruner_) pruner_->start();
+    if (scheduler_) scheduler_->start(database_services_);
+    if (pruner_) pruner_->start(database_services_);
     if (dispatcher_) dispatcher_->start();
 }
 
@@ -183,7 +192,7 @@ void WorkerRuntime::poll_forever() {
                 changed_.wait(lock, ended);
                 continue;
             }
-            // A signal ends this wait at once; a stop by other means is seen a moment later.
+            // A signal ends this wait immediately; a stop by other means is noticed a moment later.
             const auto signals = signals_;
             lock.unlock();
             signals->wait(100ms);
@@ -191,11 +200,13 @@ void WorkerRuntime::poll_forever() {
         }
     }
     if (signal_arrived())
-        log_->write(LogLevel::info, "signal arrived, draining; another one ends the process now");
+        log_->write(
+            LogLevel::info, "signal received, draining; a second one ends the process immediately"
+        );
     if (status() == WorkerStatus::interrupted) {
         log_->write(LogLevel::info, "interrupted, draining");
         stop_taking();
-        claimer_->give_back_suspects();
+        claimer_->hand_back_suspects();
         executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
         committer_->flush(base::deadline_after(backend_->options().retry_timeout));
         if (dispatcher_) dispatcher_->stop();
@@ -210,30 +221,31 @@ int WorkerRuntime::poll_once() {
     if (started_)
         throw Error(
             ErrorCode::invalid_transition,
-            fmt::format("worker '{}' is started and polls by itself", options_.name)
+            fmt::format("worker '{}' is started and already polls", options_.name)
         );
     transition(WorkerEvent::start_polling);
-    if (scheduler_) scheduler_->look();
+    if (scheduler_) scheduler_->fire_due();
     int count = 0;
     for (bool all = false; !all;) {
         count += claimer_->claim_ready();
-        while (!executor_->wait_until_idle(claimer_->next_look())) claimer_->execute_due_suspects();
+        while (!executor_->wait_until_idle(claimer_->next_check()))
+            claimer_->execute_due_suspects();
         claimer_->finish_suspects();
         executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
         committer_->flush(base::deadline_after(backend_->options().retry_timeout));
-        // A suspect that is executed alone sends the others back: they come with the next round.
+        // Suspects that were handed back for another one are claimed again in the next round.
         const int handed_back = claimer_->take_handed_back();
         count -= handed_back;
         all = handed_back == 0;
     }
     if (dispatcher_) dispatcher_->dispatch_once();
-    if (pruner_) pruner_->look();
+    if (pruner_) pruner_->run_batch();
     transition(WorkerEvent::poll_done);
     return count;
 }
 
-// What was fetched ahead and waits behind slow handlers: others may have a free thread for it. Its
-// lease is not extended, so it must go before the lease ends.
+// Hands back calls that were fetched ahead and wait for slow handlers: other workers may have a
+// free thread. Their leases are not extended, so this must happen before they end.
 void WorkerRuntime::hand_back_stale() {
     const auto stale = executor_->take_unstarted(Clock::now());
     const int count = hand_back(*committer_, leases_, stale);
@@ -251,10 +263,10 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     stopping_ = true;
     stop_taking();
     stop_report_.handed_back = hand_back(*committer_, leases_, executor_->take_unstarted()) +
-                               claimer_->give_back_suspects();
+                               claimer_->hand_back_suspects();
     if (!executor_->wait_until_idle(until)) {
-        // C++ code cannot be killed from outside: ask it to end, give its leases back so that
-        // others go on at once, and fence off what it may still report.
+        // C++ code cannot be killed from outside: request it to stop, release its leases so that
+        // other workers continue immediately, and fence off its later reports.
         std::vector<Write> writes;
         const auto stuck = executor_->abandon();
         for (const auto& call : stuck) {
@@ -269,14 +281,20 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     }
     committer_->flush(std::max(until, Clock::now() + 1s));
     heartbeat_->stop();
-    stop_taking();  // where a heartbeat had just resumed it
+    expiry_->stop();
+    stop_taking();  // a heartbeat may have just resumed it
     if (dispatcher_) dispatcher_->stop();
     try {
         set_status(backend_->transition_worker(id_, WorkerEvent::stop));  // no retries
     } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_transition &&
             error.code() != ErrorCode::worker_not_found)
-            log_->write(LogLevel::warning, fmt::format("will be shown as lost: {}", error.what()));
+            log_->write(
+                LogLevel::warning,
+                fmt::format(
+                    "cannot record the stop, the worker will be shown as lost: {}", error.what()
+                )
+            );
     }
     std::unique_ptr<MetricsEndpoint> closed;
     {
@@ -285,7 +303,7 @@ StopReport WorkerRuntime::stop(Duration deadline) {
         status_ = WorkerStatus::stopped;
         closed = std::move(endpoint_);
     }
-    closed.reset();  // without the lock: a scrape may be under way
+    closed.reset();  // outside of the lock, because a scrape may be running
     changed_.notify_all();
     restore_signals();
     log_->flush();
@@ -316,14 +334,14 @@ void WorkerRuntime::resume() {
     if (started_) start();
 }
 
-// What an operator has changed in the store.
+// Applies a status that an operator has set in the store.
 void WorkerRuntime::apply_stored_status(WorkerStatus stored) {
     if (stored == status()) return;
     switch (stored) {
         case WorkerStatus::ready:
             if (started_ && !stopping_) start();  // resumed
             break;
-        case WorkerStatus::polling:  // what paused us was an answer that had come too late
+        case WorkerStatus::polling:  // an outdated answer had paused the worker
             if (!started_ || stopping_) break;
             set_status(stored);
             claimer_->resume();

@@ -1,5 +1,5 @@
-// Puts the services of a worker together and keeps its status: claimer -> executor -> committer,
-// with the heartbeat, the scheduler, the pruner and the dispatcher of the outbox beside them.
+// Assembles the services of a worker and tracks its status: claimer -> executor -> committer, with
+// the heartbeat, two timers for the periodic services, and the outbox dispatcher.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,11 @@
 #include "runtime/metrics/metrics_endpoint.h"
 #include "runtime/process_signals.h"
 #include "runtime/services/heartbeat.h"
+#include "runtime/services/lease_expiry.h"
 #include "runtime/services/outbox_dispatcher.h"
 #include "runtime/services/pruner.h"
 #include "runtime/services/scheduler.h"
+#include "runtime/services/service_timer.h"
 #include "runtime/work_log.h"
 #include "seam/engine.h"
 
@@ -25,7 +27,7 @@ namespace pawl::runtime {
 
 class WorkerRuntime {
 public:
-    // Registers the worker, and opens its metrics where it shall have some. Throws queue_not_found,
+    // Registers the worker, and opens its metrics endpoint if enabled. Throws queue_not_found,
     // workflow_not_found, flow_not_found, test_clock, invalid_argument, listen_failed.
     WorkerRuntime(
         std::shared_ptr<seam::Engine> backend, WorkerOptions options, const OpenMetrics& open
@@ -34,7 +36,7 @@ public:
     WorkerRuntime(const WorkerRuntime&) = delete;
     WorkerRuntime& operator=(const WorkerRuntime&) = delete;
 
-    [[nodiscard]] WorkerId id() const { return id_; }  // changes if it has to register again
+    [[nodiscard]] WorkerId id() const { return id_; }  // changes if the worker registers again
     [[nodiscard]] WorkerStatus status();
     [[nodiscard]] int metrics_port();
     void start();
@@ -54,13 +56,13 @@ private:
     // worker_registration.cpp: the worker's row in the store.
     [[nodiscard]] WorkerId register_with_store();
     // Drops every lease and registers under a new id. `missing` is the id that the store does not
-    // know any more; a no-op if the worker has another one by now, or if it is ending.
+    // know. A no-op if the worker has another id by now, or if it is stopping.
     void register_again(WorkerId missing, std::string_view why);
     WorkerStatus transition(WorkerEvent event);
     void apply_stored_status(WorkerStatus stored);
     [[nodiscard]] bool has_news();
     void set_status(WorkerStatus status);
-    void stop_taking();  // neither messages nor fire times of schedules nor events
+    void stop_taking();  // no messages, fire times of schedules or outbox events
     void hand_back_stale();
     void log_start();
     void log_drain(Duration deadline);
@@ -73,7 +75,7 @@ private:
     std::atomic<WorkerId> id_;
     seam::NewWorker description_;
     std::mutex registration_mutex_;
-    seam::WorkerView view_;  // the heartbeat's thread only
+    seam::WorkerView view_;  // used by the heartbeat's thread only
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
@@ -86,17 +88,20 @@ private:
     std::mutex poll_mutex_;
     std::mutex stop_mutex_;
 
-    // In the order in which they need each other; destroyed in reverse.
-    std::shared_ptr<WorkerMeters> meters_;  // null: nobody measures
+    // Ordered by dependency; destroyed in reverse.
+    std::shared_ptr<WorkerMeters> meters_;  // null unless metrics are enabled
     std::unique_ptr<MetricsEndpoint> endpoint_;
     std::unique_ptr<WorkLog> log_;
+    ServiceTimer memory_services_;    // watchdog, expiry of leases
+    ServiceTimer database_services_;  // scheduler, pruner
     LeaseTable leases_;
     std::unique_ptr<Committer> committer_;
     std::unique_ptr<Executor> executor_;
     std::unique_ptr<Claimer> claimer_;
     std::unique_ptr<Heartbeat> heartbeat_;
+    std::unique_ptr<LeaseExpiry> expiry_;
     std::unique_ptr<Scheduler> scheduler_;          // only with housekeeping
-    std::unique_ptr<Pruner> pruner_;                // the same
+    std::unique_ptr<Pruner> pruner_;                // only with housekeeping
     std::unique_ptr<OutboxDispatcher> dispatcher_;  // only with a sink
     std::unique_ptr<seam::RunWakeups::Observation> observation_;
 };

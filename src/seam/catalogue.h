@@ -1,6 +1,5 @@
-// Definitions, actions and look-ups that the API forwards, by aggregate. Queues, workflows, runs
-// and workers are the core of every store; the other parts answer `unsupported` until a store has
-// them.
+// Definitions, actions and lookups that the API forwards, by aggregate. Every store has queues,
+// workflows, runs and workers; a store that lacks another part throws `unsupported`.
 #pragma once
 
 #include <optional>
@@ -15,7 +14,13 @@
 
 namespace pawl::seam {
 
-// Payloads and options are checked by the caller (api).
+// A claim of a queue that was found by its name.
+struct Dequeued {
+    QueueId queue;
+    Claim claim;
+};
+
+// The caller (api) has checked payloads and options.
 class Queues {
 public:
     virtual ~Queues() = default;
@@ -24,6 +29,10 @@ public:
     ) = 0;
     virtual std::vector<MessageId> enqueue_in(
         Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
+    ) = 0;
+    // Up to `max_messages` of a plain queue. Throws queue_not_found, workflow_queue.
+    virtual Dequeued dequeue(
+        const std::string& queue, int max_messages, std::optional<Duration> lease
     ) = 0;
     virtual void create_queue(const std::string& name, const QueueOptions& options) = 0;
     virtual void delete_queue(const std::string& name, DeleteMode mode) = 0;
@@ -39,12 +48,12 @@ public:
     virtual std::vector<ArchivedMessage> list_archive(
         const std::string& queue, ArchiveFilter filter, const PageRequest& page
     ) = 0;
-    // Id 0: every dead letter of the queue. Returns how many went back.
+    // Id 0 means every dead letter of the queue. Returns the number replayed.
     virtual std::int64_t replay(const std::string& queue, MessageId id) = 0;
     virtual std::int64_t purge_archive(const std::string& queue, ArchiveFilter filter) = 0;
 };
 
-// What became of a trigger. Not created: the idempotency key had been used, this is that run.
+// The result of a trigger. If not created, `run` is the run that used the idempotency key before.
 struct Triggered {
     RunId run;
     bool created = true;
@@ -54,23 +63,22 @@ class Workflows {
 public:
     virtual ~Workflows() = default;
     virtual void create_workflow(const std::string& name, const WorkflowOptions& options) = 0;
-    // With its queue and its finished runs. Throws workflow_not_found, workflow_has_runs.
+    // Deletes its queue and its finished runs too. Throws workflow_not_found, workflow_has_runs.
     virtual void delete_workflow(const std::string& name) = 0;
-    // Inputs and options are checked by the caller (api). All or nothing; throws
-    // workflow_not_found.
+    // The caller (api) has checked inputs and options. All or nothing. Throws workflow_not_found.
     virtual std::vector<Triggered> trigger(std::span<const NewRun> runs) = 0;
     virtual std::vector<Triggered> trigger_in(
         Transaction transaction, std::span<const NewRun> runs
     ) = 0;
 };
 
-// The result of searching a page of live runs for lost work.
+// Position in a search of the live runs for lost work.
 struct LostPosition {
     QueueId workflow;
     RunId run;
 };
 struct LostPage {
-    int looked = 0;  // live runs; fewer than asked for: that was all
+    int looked = 0;  // live runs searched; fewer than requested at the end
     std::vector<LostWork> lost;
     LostPosition last;
 };
@@ -78,13 +86,13 @@ struct LostPage {
 class Runs {
 public:
     virtual ~Runs() = default;
-    virtual std::optional<RunInfo> find_run(RunId run) = 0;  // soft-deleted ones too
-    virtual std::optional<RunEnd> find_end(RunId run) = 0;   // the same run, with less work
-    // Empty for an unknown run; so are the next two.
+    virtual std::optional<RunInfo> find_run(RunId run) = 0;  // also if soft-deleted
+    virtual std::optional<RunEnd> find_end(RunId run) = 0;   // a cheaper read of the same run
+    // Empty for an unknown run, like the next two.
     virtual std::vector<StepInfo> steps(RunId run) = 0;
     virtual std::vector<RunEvent> events(RunId run) = 0;
     virtual std::vector<RunInfo> lineage(RunId run) = 0;
-    // All throw run_not_found (for soft-deleted ones run_deleted), and what Store says.
+    // The following throw run_not_found (run_deleted if soft-deleted) and what Store documents.
     virtual void resume(
         RunId run, const std::string& step, const Json& data, const ResumeOptions& options
     ) = 0;
@@ -94,7 +102,7 @@ public:
     virtual RunId fork(RunId run, const std::string& from_step) = 0;
     virtual void delete_run(RunId run, const std::string& reason) = 0;
 
-    // Live runs, and open tasks of flows, without a message: of the next `max_runs` live runs.
+    // Searches the next `max_runs` live runs for runs and open tasks of flows without a message.
     virtual LostPage find_lost_work(const LostPosition& after, int max_runs) = 0;
     // Restores the messages of all lost work, ready immediately; returns that work.
     virtual std::vector<LostWork> repair() = 0;
@@ -110,7 +118,7 @@ public:
     virtual std::vector<Message> held_messages(WorkerId worker, const PageRequest& page) = 0;
 };
 
-// Values are checked by the caller (model/flow.h) as far as SQL does not check them anyway.
+// The caller has checked the values (model/flow.h) that SQL does not check.
 class Flows {
 public:
     virtual ~Flows() = default;
@@ -131,7 +139,7 @@ public:
         unsupported("flows");
     }
     virtual std::vector<TaskInfo> tasks(RunId /*run*/) { return {}; }  // empty for an unknown run
-    // By hand. Delivery 0: not fenced, the first report wins. They wait for locks.
+    // For reports by hand. Delivery 0 is not fenced: the first report wins. They wait for locks.
     virtual TaskOutcome complete_task(
         const TaskRef& /*task*/, const Json& /*output*/, int /*delivery*/
     ) {
@@ -150,8 +158,8 @@ public:
     virtual std::vector<StoredSchedule> schedules(const std::optional<std::string>& /*only*/) {
         return {};
     }
-    // Inserts (id 0) or updates. False: the name exists already, or the version is not the one
-    // named. Throws workflow_not_found.
+    // Inserts (id 0) or updates. Returns false if the name exists already or the version is stale.
+    // Throws workflow_not_found.
     virtual bool save_schedule(const StoredSchedule& /*schedule*/) { unsupported("schedules"); }
     // Throws schedule_not_found.
     virtual void delete_schedule(const std::string& /*name*/) { unsupported("schedules"); }
@@ -169,11 +177,11 @@ public:
     virtual std::vector<OutboxEvent> list_outbox(const OutboxFilter& /*filter*/) {
         unsupported("the outbox");
     }
-    // 0: all. Returns how many.
+    // Id 0 means all. Returns the number of events.
     virtual std::int64_t retry_parked(std::int64_t /*id*/) { unsupported("the outbox"); }
 };
 
-// What the caller (model/check_retention.h) has checked.
+// The caller has checked the values (model/check_retention.h).
 class Retention {
 public:
     virtual ~Retention() = default;

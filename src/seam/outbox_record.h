@@ -1,11 +1,11 @@
-// A new event on its way into the outbox.
+// Creates the record of a new outbox event.
 #pragma once
 
 #include "seam/write.h"
 
 namespace pawl::seam {
 
-// Checks it, gives it its id, and the aggregate as its subject where it names none.
+// Checks the event and assigns its id. The subject defaults to the aggregate.
 [[nodiscard]] OutboxRecord new_outbox_record(
     NewOutboxEvent event, std::size_t max_payload_bytes, RunId run = {}
 );

@@ -8,8 +8,8 @@ WriteOutcome refused_workflow_message(const Write& write) {
     return {
         WriteStatus::rejected,
         fmt::format(
-            "message {} carries a run or a task of a workflow: its holder can extend or release "
-            "it, and only a report or cancel() ends it",
+            "message {} belongs to a run or a task: its holder can only extend or release it; "
+            "to end the run, use cancel()",
             write.lease.message.value()
         ),
         ErrorCode::workflow_queue};
@@ -19,7 +19,7 @@ WriteOutcome refused_other_queue(const Write& write) {
     return {
         WriteStatus::rejected,
         fmt::format(
-            "message {} is not in queue '{}': name the queue it was dequeued from",
+            "message {} is not in queue '{}': use the queue that it was dequeued from",
             write.lease.message.value(),
             *write.queue
         ),
@@ -37,8 +37,7 @@ WriteOutcome refused_value(const Write& write) {
     return {
         WriteStatus::rejected,
         fmt::format(
-            "a value in the report about message {} can never be recorded",
-            write.lease.message.value()
+            "a value in the report about message {} cannot be stored", write.lease.message.value()
         ),
         ErrorCode::invalid_argument};
 }

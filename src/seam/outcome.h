@@ -1,4 +1,4 @@
-// What a commit answers for each write.
+// The outcome of each write of a commit.
 #pragma once
 
 #include <pawl/error.h>
@@ -12,8 +12,8 @@ enum class WriteStatus {
     done,
     lease_lost,
     cancelled,  // the lease is lost because the run was cancelled or deleted
-    busy,       // another transaction has the row locked: put the write into the next batch
-    rejected,   // refused for the content of this write; `error` and `code` say why
+    busy,       // another transaction has locked the row: retry in the next batch
+    rejected,   // refused because of its content; see `error` and `code`
 };
 
 struct WriteOutcome {
@@ -22,7 +22,7 @@ struct WriteOutcome {
     ErrorCode code = ErrorCode::database_error;  // of a rejected write
 };
 
-// The refusals with the same text in every store.
+// Rejections with the same message in every store.
 [[nodiscard]] WriteOutcome refused_workflow_message(const Write& write);
 [[nodiscard]] WriteOutcome refused_other_queue(const Write& write);
 [[nodiscard]] WriteOutcome refused_value(const Write& write);
@@ -30,12 +30,12 @@ struct WriteOutcome {
 // The result of rejecting an answer; see Engine::reject_resume().
 enum class Rejection {
     done,
-    used,  // the run has recorded something after it, or it is not an answer: it stays
+    used,  // the run has recorded a later step, or this is not an answer: it stays
     lease_lost,
 };
 
-// `repeated`: the answer to an earlier commit of the same batch was lost, so what this delivery has
-// already written counts as done.
+// `repeated`: the answer to an earlier commit of the same batch was lost, so writes that this
+// delivery has already made count as done.
 enum class Attempt { first, repeated };
 
 }  // namespace pawl::seam

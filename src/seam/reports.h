@@ -1,4 +1,4 @@
-// What people and monitors ask about a store. Each call reads a bounded number of rows.
+// Queries for operators and monitoring. Each call reads a bounded number of rows.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace pawl::seam {
 
-// What waits in the store, for monitors: cheap enough to be asked for every few seconds.
+// The backlog, for monitoring. Cheap enough to query every few seconds.
 struct Backlog {
-    std::vector<QueueStats> queues;      // those that exist, by name
-    std::optional<Duration> outbox_lag;  // none: nothing is due
+    std::vector<QueueStats> queues;      // existing ones, by name
+    std::optional<Duration> outbox_lag;  // nullopt if no event is due
     std::int64_t workers_live = 0;
     std::int64_t workers_lost = 0;
 };
@@ -21,7 +21,7 @@ class Reports {
 public:
     virtual ~Reports() = default;
     virtual StoreStats stats() = 0;
-    // Of one queue (empty if it does not exist) or of all. The archive is counted up to `archived`.
+    // One queue (empty if it does not exist) or all. Counts the archive up to `archived`.
     virtual std::vector<QueueStats> queue_stats(
         const std::optional<std::string>& only, std::int64_t archived
     ) = 0;
@@ -29,7 +29,7 @@ public:
     virtual WorkflowMetrics workflow_metrics(const std::string& name, Duration window) = 0;
     virtual std::vector<RunInfo> list_runs(const RunFilter& filter, const RunPage& page) = 0;
     virtual RunCounts count_runs(const RunFilter& filter, std::int64_t limit) = 0;
-    // Of these queues and the whole store, in one round trip.
+    // The backlog of these queues and of the whole store, in one round trip.
     virtual Backlog backlog(std::span<const std::string> queues) = 0;
 };
 

@@ -4,7 +4,8 @@
 
 namespace pawl::seam {
 
-RunWakeups::Watch::Watch(RunWakeups& signals, RunId run) : signals_(signals), run_(run) {
+RunWakeups::Watch::Watch(RunWakeups& signals, RunId run, Group* group)
+    : signals_(signals), run_(run), group_(group) {
     const std::lock_guard lock(signals_.mutex_);
     signals_.watches_.emplace(run, this);
     ++signals_.watches_count_;
@@ -21,12 +22,43 @@ RunWakeups::Watch::~Watch() {
     }
 }
 
-bool RunWakeups::Watch::wait(std::chrono::steady_clock::time_point deadline) {
+bool RunWakeups::Watch::wait(
+    std::chrono::steady_clock::time_point deadline, const std::stop_token& stop
+) {
     std::unique_lock lock(signals_.mutex_);
     ++signals_.waiters_;
-    signals_.changed_.wait_until(lock, deadline, [&] { return signalled_; });
+    signals_.changed_.wait_until(lock, stop, deadline, [&] { return signalled_; });
     --signals_.waiters_;
     return std::exchange(signalled_, false);
+}
+
+std::set<RunId> RunWakeups::Group::wait(
+    std::chrono::steady_clock::time_point deadline, const std::stop_token& stop
+) {
+    std::unique_lock lock(signals_.mutex_);
+    ++signals_.waiters_;
+    signals_.changed_.wait_until(lock, stop, deadline, [&] {
+        return interrupted_ || !signalled_.empty();
+    });
+    --signals_.waiters_;
+    interrupted_ = false;
+    return std::exchange(signalled_, {});
+}
+
+void RunWakeups::Group::interrupt() {
+    {
+        const std::lock_guard lock(signals_.mutex_);
+        interrupted_ = true;
+    }
+    signals_.changed_.notify_all();
+}
+
+void RunWakeups::signal(Watch& watch) {
+    if (watch.group_ == nullptr) {
+        watch.signalled_ = true;
+    } else {
+        watch.group_->signalled_.insert(watch.run_);
+    }
 }
 
 RunWakeups::Observation::Observation(RunWakeups& signals, Observer observer) : signals_(signals) {
@@ -49,7 +81,7 @@ void RunWakeups::notify(RunId run) {
     {
         const std::lock_guard lock(mutex_);
         const auto [first, last] = watches_.equal_range(run);
-        for (auto at = first; at != last; ++at) at->second->signalled_ = true;
+        for (auto at = first; at != last; ++at) signal(*at->second);
     }
     changed_.notify_all();
 }
@@ -70,7 +102,7 @@ void RunWakeups::notify_all() {
     if (!watched()) return;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& [run, watch] : watches_) watch->signalled_ = true;
+        for (const auto& [run, watch] : watches_) signal(*watch);
     }
     changed_.notify_all();
 }

@@ -11,19 +11,34 @@ WakeHub::Ticket WakeHub::ticket() {
 
 std::size_t WakeHub::waiters() {
     const std::lock_guard lock(mutex_);
-    return waiters_.size();
+    return waiters_.size() + observations_.size();
+}
+
+WakeHub::Observation::Observation(WakeHub& hub, const WakeTopic& topic, std::function<void()> then)
+    : hub_(hub), topic_(topic), then_(std::move(then)) {
+    const std::lock_guard lock(hub_.mutex_);
+    hub_.observations_.push_back(this);
+}
+
+WakeHub::Observation::~Observation() {
+    const std::lock_guard lock(hub_.mutex_);
+    hub_.observations_.remove(this);
 }
 
 void WakeHub::notify(const WakeTopic& topic) {
     const std::lock_guard lock(mutex_);
     by_topic_[topic] = ++last_;
     wake_concerned();
+    for (const Observation* const observation : observations_) {
+        if (observation->topic_ == topic) observation->then_();
+    }
 }
 
 void WakeHub::notify_all() {
     const std::lock_guard lock(mutex_);
     all_ = ++last_;
     wake_concerned();
+    for (const Observation* const observation : observations_) observation->then_();
 }
 
 // The mutex is held.

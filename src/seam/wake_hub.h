@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <span>
@@ -25,7 +26,7 @@ public:
     [[nodiscard]] Ticket ticket();
     void notify(const WakeTopic& topic);
     void notify_all();
-    // True when one of the topics (none given: any) was notified after the ticket was taken; false
+    // Returns true if one of the topics (empty: any) was notified after the ticket was taken, false
     // at the deadline or when a stop was requested.
     bool wait(
         Ticket ticket,
@@ -34,7 +35,23 @@ public:
         const std::stop_token& stop
     );
 
-    // Threads inside wait(): tests act only when one is there.
+    // Calls `then` at each notification of the topic, or of all, while it exists. The call is made
+    // on the notifying thread with the hub's mutex held: it must not block or use the hub.
+    class Observation {
+    public:
+        Observation(WakeHub& hub, const WakeTopic& topic, std::function<void()> then);
+        ~Observation();
+        Observation(const Observation&) = delete;
+        Observation& operator=(const Observation&) = delete;
+
+    private:
+        friend class WakeHub;
+        WakeHub& hub_;
+        const WakeTopic topic_;
+        const std::function<void()> then_;
+    };
+
+    // Threads inside wait(), and observations, for tests.
     [[nodiscard]] std::size_t waiters();
 
 private:
@@ -47,7 +64,9 @@ private:
     void wake_concerned();
 
     std::mutex mutex_;
-    std::list<Waiter> waiters_;  // each with a thread of its own: a message of one wakes no other
+    // Each has its own condition variable, so a message wakes only its waiter.
+    std::list<Waiter> waiters_;
+    std::list<const Observation*> observations_;
     Ticket last_ = 0;
     Ticket all_ = 0;
     std::unordered_map<WakeTopic, Ticket> by_topic_;

@@ -1,4 +1,4 @@
-// What a wake-up is about.
+// The subject of a wake-up.
 #pragma once
 
 #include <pawl/types.h>
@@ -6,10 +6,10 @@
 
 namespace pawl::seam {
 
-// The services that wait for something other than messages.
+// Services that wait for something other than messages.
 enum class ServiceTopic { schedules, outbox };
 
-// Work in a queue, or something for a service.
+// Work in a queue, or for a service.
 using WakeTopic = std::variant<QueueId, ServiceTopic>;
 
 inline constexpr WakeTopic schedules_changed{ServiceTopic::schedules};

@@ -1,4 +1,4 @@
-// What wakes those who wait: hints only. Whoever is woken looks into the store.
+// Wake-ups for waiters. A wake-up is a hint: the woken thread queries the store.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace pawl::seam {
 
-// As much of a run as who waits for its end has to know.
+// The part of a run that a waiter for its end needs.
 struct RunEnd {
     RunStatus status = RunStatus::queued;
     bool deleted = false;
@@ -23,12 +23,13 @@ public:
     Wakeups& operator=(const Wakeups&) = delete;
     virtual ~Wakeups() = default;
 
-    // Starts listening on first use; woken by queue id, or by everything.
+    // Starts listening on first use. Topics are queue ids and services.
     virtual seam::WakeHub& wake_hub() = 0;
-    // Runs that ended or were cancelled, as far as this process hears of it; starts listening too.
+    // Notifies about runs that ended or were cancelled, as far as this process learns of it. Starts
+    // listening too.
     virtual seam::RunWakeups& run_wakeups() = 0;
-    // Somebody here waits for the end of this run: whoever ends it shall send a wake-up. Returns
-    // the run as it is after that: it may have ended before anybody knew.
+    // Registers a waiter for the end of this run, so that the process that ends it sends a wake-up.
+    // Returns the run as it is after that, because it may have ended before.
     virtual std::optional<RunEnd> announce_waiter(RunId run) = 0;
 };
 

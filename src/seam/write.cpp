@@ -16,7 +16,7 @@ std::size_t text_bytes(const base::HeapOptional<NewRun>& run) {
     return run ? run->input.text.size() : 0;
 }
 
-// One overload per kind: a kind that is missing here does not compile.
+// One overload per kind, so that a missing kind does not compile.
 struct TextBytes {
     std::size_t operator()(const Archive&) const { return 0; }
     std::size_t operator()(const Remove&) const { return 0; }

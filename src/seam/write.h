@@ -1,5 +1,5 @@
-// What can be written about leased work. A commit takes a batch of writes, and returns one outcome
-// for each of them (seam/outcome.h).
+// Writes about leased work. A commit takes a batch of writes and returns one outcome for each
+// (seam/outcome.h).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace pawl::seam {
 
-// What a checkpoint or a suspension records of a step.
+// The record of a step in a checkpoint or a suspension.
 struct StepWrite {
     std::string id;
     int position = 0;
@@ -27,13 +27,13 @@ struct StepWrite {
     std::optional<std::string> error;   // JSON text
     std::string pause_message;
     std::string pause_condition;
-    // Of a sleep: when it ends, by the database's clock; or how long it lasts from this commit on.
+    // For a sleep: when it ends, by the database's clock, or how long it lasts from this commit on.
     std::optional<Timestamp> wake_at;
     bool wake_after_delay = false;  // wake_at becomes the time at which the message is visible
     std::chrono::microseconds elapsed{0};  // since its body began: started_at = now - elapsed
 };
 
-// An event as it goes into the outbox.
+// An event, as stored in the outbox.
 struct OutboxRecord {
     std::string event_id;  // a UUID
     NewOutboxEvent event;
@@ -41,28 +41,28 @@ struct OutboxRecord {
 };
 
 // --- plain messages; `task` is set if the message carries a task of a flow. The message of a run
-// or a task is only released, handed back or extended: what would take it away is rejected
-// (workflow_queue). ---
+// or a task can only be released, handed back or extended; other writes are rejected with
+// workflow_queue. ---
 
-// Done: moved to the archive, or deleted if the queue keeps none.
+// Done: moved to the archive, or deleted if the queue has no archive.
 struct Archive {};
-// Deleted without a trace.
+// Deleted, without an archive entry.
 struct Remove {};
-// Given back on purpose: strikes 0, visible after `delay`.
+// Released by the holder: strikes become 0, visible after `delay`.
 struct Release {
     Duration delay{0};
     base::HeapOptional<TaskRef> task = {};
 };
-// Given back unstarted: as if this delivery had not happened.
+// Returned unstarted: as if this delivery had not happened.
 struct HandBack {
     base::HeapOptional<TaskRef> task = {};
 };
-// One more failed attempt: visible after `retry_after`; a dead letter at the queue's max_attempts.
+// A failed attempt: visible after `retry_after`, or a dead letter at the queue's max_attempts.
 struct Fail {
     std::string error;
     Duration retry_after{0};
 };
-// A dead letter now.
+// Becomes a dead letter immediately.
 struct Bury {
     std::string reason;
 };
@@ -77,18 +77,18 @@ struct Extend {
 // Records a step: SUCCESS, ERROR, or RUNNING, which never overwrites a result.
 struct Checkpoint {
     base::HeapOptional<StepWrite> step;             // always set
-    base::HeapOptional<OutboxRecord> publish = {};  // goes into the outbox with the step
+    base::HeapOptional<OutboxRecord> publish = {};  // stored in the outbox with the step
 };
-// The run waits: records the step (PENDING, PAUSED) if there is one.
+// The run waits. Records the step (PENDING, PAUSED) if there is one.
 struct Suspend {
     RunStatus status = RunStatus::running;  // or PAUSED
-    int attempts = 0;                       // the run's failures without progress, from now on
-    Duration delay{0};                      // until the message is visible again,
-    std::optional<Timestamp> until = {};    // unless it is visible at this time
+    int attempts = 0;                       // the new count of the run's failures without progress
+    Duration delay{0};                      // until the message is visible again
+    std::optional<Timestamp> until = {};    // if set, replaces `delay`
     std::string last_error = {};
     base::HeapOptional<StepWrite> step = {};
-    // The run to be created, whose end gives `step` its result (ctx.call). A step that already
-    // waits for a run keeps waiting for that one, so a repetition creates no second run.
+    // The run to create, whose end gives `step` its result (ctx.call). A step that already waits
+    // for a run keeps waiting for that one, so a repetition creates no second run.
     base::HeapOptional<NewRun> call = {};
 };
 // The run ends and its message is deleted.
@@ -99,7 +99,7 @@ struct Finish {
 
 // --- tasks of flows; the lease names the task's message ---
 
-// SUCCESS: starts what depends on the task.
+// SUCCESS: starts the tasks that depend on this one.
 struct CompleteTask {
     TaskRef task;
     std::string output;  // JSON text
@@ -112,7 +112,7 @@ struct FailTask {
     bool permanent = false;
     std::optional<Duration> retry_delay = {};
 };
-// The task waits for a run that does its work, and ends as that run does.
+// The task waits for a run that does its work, and ends like that run.
 struct DelegateTask {
     TaskRef task;
     base::HeapOptional<NewRun> call;  // always set
@@ -133,7 +133,7 @@ using WriteAction = std::variant<
     FailTask,
     DelegateTask>;
 
-// The alternatives of WriteAction, in its order: for switches that the compiler checks.
+// The alternatives of WriteAction in the same order, for switches that the compiler checks.
 enum class WriteKind {
     archive,
     remove,
@@ -162,7 +162,8 @@ struct Write {
     Lease lease;
     WriteAction action;
     base::HeapOptional<AuditEvent> event = {};  // of runs
-    // Of a message settled by hand: the queue it must be in. The same for all writes of a batch.
+    // For a message settled by hand: the queue that it must be in. The same for all writes of a
+    // batch.
     std::shared_ptr<const std::string> queue = {};
 
     [[nodiscard]] WriteKind kind() const { return static_cast<WriteKind>(action.index()); }
@@ -179,10 +180,10 @@ struct Write {
         return std::get<Action>(action);
     }
 };
-// Thousands wait for a commit at a time, and are moved there.
+// Kept small: thousands of writes wait for a commit, and they are moved.
 static_assert(sizeof(Write) <= 160);
 
-// The writes of a batch, wherever their owners keep them.
+// The writes of a batch, which their owners store elsewhere.
 using Writes = std::span<const Write* const>;
 
 // The task, step or called run that a write names, or null.

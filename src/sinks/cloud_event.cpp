@@ -5,11 +5,11 @@
 
 #include "model/check.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 namespace {
 
-// RFC 3339, as 2026-01-31T12:00:00.123456Z.
+// RFC 3339, such as 2026-01-31T12:00:00.123456Z.
 std::string time_text(Timestamp time) {
     const auto days = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date(days);
@@ -30,7 +30,7 @@ std::string quoted(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// A stored payload that is not JSON must not become part of the envelope: it is passed on as a
+// A stored payload that is not JSON must not become part of the envelope; it is written as a
 // string.
 std::string data_of(const Json& payload) {
     try {
@@ -43,7 +43,20 @@ std::string data_of(const Json& payload) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> sinks::attributes(
+// The payload is copied byte for byte, so that no number is rounded.
+Json to_cloud_event(const OutboxEvent& event, std::string_view event_source) {
+    const std::string source(event_source);
+    std::string text = "{";
+    for (const auto& [name, value] : sinks::attributes(event, source))
+        text += fmt::format("\"{}\":{},", name, quoted(value));
+    return Json(
+        text + R"("datacontenttype":"application/json","data":)" + data_of(event.payload) + "}"
+    );
+}
+
+}  // namespace pawl::inline v0
+
+std::vector<std::pair<std::string, std::string>> pawl::sinks::attributes(
     const OutboxEvent& event, const std::string& source
 ) {
     std::vector<std::pair<std::string, std::string>> all{
@@ -57,15 +70,3 @@ std::vector<std::pair<std::string, std::string>> sinks::attributes(
     if (event.traceparent) all.emplace_back("traceparent", *event.traceparent);
     return all;
 }
-
-// The payload is passed on byte for byte: no number is rounded on its way.
-Json to_cloud_event(const OutboxEvent& event, const std::string& source) {
-    std::string text = "{";
-    for (const auto& [name, value] : sinks::attributes(event, source))
-        text += fmt::format("\"{}\":{},", name, quoted(value));
-    return Json(
-        text + R"("datacontenttype":"application/json","data":)" + data_of(event.payload) + "}"
-    );
-}
-
-}  // namespace pawl

@@ -1,6 +1,7 @@
 // CloudEvents 1.0: the attributes of an event, in the order in which they are written.
 #pragma once
 
+#include <pawl/export.h>
 #include <pawl/outbox.h>
 #include <string>
 #include <utility>
@@ -8,7 +9,8 @@
 
 namespace pawl::sinks {
 
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> attributes(
+// Exported for pawl::http.
+[[nodiscard]] PAWL_EXPORT std::vector<std::pair<std::string, std::string>> attributes(
     const OutboxEvent& event, const std::string& source
 );
 

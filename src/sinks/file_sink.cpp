@@ -1,4 +1,4 @@
-// One line of CloudEvents JSON per event, on disk before the event counts as delivered.
+// Writes one line of CloudEvents JSON per event. An event counts as delivered when it is on disk.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include <system_error>
 #include <unistd.h>
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 namespace {
 
@@ -33,15 +33,14 @@ void check(bool good, const char* what) {
     if (!good) throw std::system_error(errno, std::generic_category(), what);
 }
 
-// Payloads may be written over several lines: between tokens a line end means nothing, and inside a
-// JSON text there is none.
+// Payloads may have line ends between tokens, where they mean nothing; strings in JSON have none.
 std::string on_one_line(std::string json) {
     std::ranges::replace(json, '\n', ' ');
     std::ranges::replace(json, '\r', ' ');
     return json;
 }
 
-// A file that is made now is there after a power failure only when its directory was written too.
+// A new file survives a power failure only if its directory is flushed too.
 int open_for_append(const std::string& path) {
     constexpr int flags = O_RDWR | O_APPEND | O_CLOEXEC;
     const int there = ::open(path.c_str(), flags);
@@ -54,7 +53,7 @@ int open_for_append(const std::string& path) {
     return made;
 }
 
-// Somebody died in the middle of a line: it is ended, so that ours stands alone.
+// False if a process crashed in the middle of a line; the line is then ended first.
 bool ends_in_a_line(int file) {
     struct stat status {};
     check(::fstat(file, &status) == 0, "fstat");
@@ -74,14 +73,17 @@ void append(const std::string& path, const std::string& line) {
         check(count >= 0, "write");
         written += static_cast<std::size_t>(count);
     }
-    // Pipes and the like have nothing to flush.
+    // Pipes and similar files cannot be flushed.
     check(::fdatasync(file.value()) == 0 || errno == EINVAL || errno == EROFS, "fdatasync");
 }
 
 }  // namespace
 
-Sink file_sink(const std::string& path, const std::string& source) {
-    if (path.empty()) throw Error(ErrorCode::invalid_argument, "the file's name is empty");
+Sink file_sink(std::string_view file, std::string_view event_source) {
+    const std::string path(file);
+    const std::string source(event_source);
+    if (path.empty())
+        throw Error(ErrorCode::invalid_argument, "the file name of the sink is empty");
     const auto one_at_a_time = std::make_shared<std::mutex>();
     return [path, source, one_at_a_time](const OutboxEvent& event) -> SinkResult {
         const std::lock_guard lock(*one_at_a_time);
@@ -90,4 +92,4 @@ Sink file_sink(const std::string& path, const std::string& source) {
     };
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0

@@ -1,5 +1,5 @@
-// POSTs events as CloudEvents 1.0. Errors show neither headers nor the URL: there may be secrets in
-// both, and in a body that the server sends back.
+// POSTs events as CloudEvents 1.0. Errors contain neither headers, nor the URL, nor the server's
+// body, all of which may have secrets.
 #include <pawl/outbox.h>
 
 #include "sinks/cloud_event.h"
@@ -16,13 +16,13 @@
 #include "model/check.h"
 #include "model/http_retry_after.h"
 
-namespace pawl {
+namespace pawl::inline v0 {
 
 namespace {
 
 using sinks::HttpUrl;
 
-// As CloudEvents asks for in headers: only printable ASCII, without '"' and '%'.
+// Encodes a value for a header as CloudEvents requires: only printable ASCII, without '"' and '%'.
 std::string header_text(const std::string& value) {
     std::string text;
     for (const char c : value) {
@@ -43,11 +43,11 @@ void check_headers(const std::map<std::string, std::string>& headers) {
     const auto is_value = [](char c) { return (c >= ' ' || c < 0 || c == '\t') && c != '\x7f'; };
     for (const auto& [name, value] : headers) {
         if (name.empty() || !std::ranges::all_of(name, is_name))
-            throw Error(ErrorCode::invalid_argument, "a header's name is not understood");
+            throw Error(ErrorCode::invalid_argument, "the name of a header of the sink is invalid");
         if (!std::ranges::all_of(value, is_value))
             throw Error(
                 ErrorCode::invalid_argument,
-                fmt::format("the value of header '{}' holds control characters", name)
+                fmt::format("the value of header '{}' contains control characters", name)
             );
     }
 }
@@ -113,7 +113,10 @@ private:
         }
         if (event.traceparent) headers["traceparent"] = header_text(*event.traceparent);
         for (const auto& [name, value] : options_.headers) {
-            std::erase_if(headers, [&](const auto& one) { return same_name(one.first, name); });
+            // Named in the capture: clang 14 does not capture the name of a structured binding.
+            std::erase_if(headers, [&name = name](const auto& one) {
+                return same_name(one.first, name);
+            });
             headers[name] = value;
         }
         return headers;
@@ -140,25 +143,26 @@ private:
 
 }  // namespace
 
-Sink http_sink(const std::string& url, HttpSinkOptions options) {
+Sink http_sink(std::string_view target, HttpSinkOptions options) {
+    const std::string url(target);
     const auto sink = std::make_shared<HttpSink>(sinks::parse_http_url(url), std::move(options));
     return [sink](const OutboxEvent& event) { return sink->post(event); };
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0
 
 #else
 
-namespace pawl {
+namespace pawl::inline v0 {
 
-Sink http_sink(const std::string& url, HttpSinkOptions) {
-    (void)sinks::parse_http_url(url);
+Sink http_sink(std::string_view url, HttpSinkOptions) {
+    (void)sinks::parse_http_url(std::string(url));
     throw Error(
         ErrorCode::backend_missing,
-        "this build of pawl has no HTTP sink: build it with -DPAWL_HTTP=ON"
+        "this build does not support the HTTP sink; build pawl with -DPAWL_HTTP=ON"
     );
 }
 
-}  // namespace pawl
+}  // namespace pawl::inline v0
 
 #endif

@@ -10,7 +10,7 @@ namespace pawl::sinks {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
-    throw Error(ErrorCode::invalid_url, "the sink's URL: " + what);
+    throw Error(ErrorCode::invalid_url, "the URL of the sink is invalid: " + what);
 }
 
 int hex(char c) {
@@ -54,7 +54,7 @@ void parse_host(std::string_view text, HttpUrl& url) {
     std::string_view rest;
     if (text.starts_with('[')) {  // IPv6
         const auto end = text.find(']');
-        if (end == std::string_view::npos) refuse("a ']' is missing behind the address");
+        if (end == std::string_view::npos) refuse("the address has no closing ']'");
         url.host = text.substr(1, end - 1);
         rest = text.substr(end + 1);
     } else {
@@ -62,9 +62,9 @@ void parse_host(std::string_view text, HttpUrl& url) {
         url.host = text.substr(0, colon);
         rest = text.substr(colon);
     }
-    if (url.host.empty()) refuse("it names no host");
+    if (url.host.empty()) refuse("it has no host");
     if (rest.empty()) return;
-    if (!rest.starts_with(':')) refuse("the host is not understood");
+    if (!rest.starts_with(':')) refuse("the host must be followed by ':' and a port, or by a path");
     url.port = parse_port(rest.substr(1));
 }
 
@@ -73,7 +73,7 @@ void parse_host(std::string_view text, HttpUrl& url) {
 HttpUrl parse_http_url(const std::string& text) {
     const auto printable = [](char c) { return c > ' ' && c < '\x7f'; };
     if (!std::ranges::all_of(text, printable))
-        refuse("blanks, control and non-ASCII characters are written as %20 and the like");
+        refuse("blanks, control and non-ASCII characters must be percent-encoded, such as %20");
     HttpUrl url;
     std::string_view rest = text;
     if (rest.starts_with("http://")) {

@@ -1,7 +1,8 @@
-// The address of an HTTP sink.
+// The URL of an HTTP sink.
 #pragma once
 
 #include <optional>
+#include <pawl/export.h>
 #include <string>
 
 namespace pawl::sinks {
@@ -10,15 +11,15 @@ struct HttpUrl {
     bool secure = false;
     std::string host;
     int port = 80;
-    std::string target = "/";  // path and query, as they are sent
+    std::string target = "/";  // path and query, sent unchanged
     struct Login {
         std::string user;
         std::string password;
     };
-    std::optional<Login> login;  // never shown
+    std::optional<Login> login;  // never in messages
 };
 
-// Throws invalid_url, without the URL's text: there may be a password in it.
-[[nodiscard]] HttpUrl parse_http_url(const std::string& url);
+// Throws invalid_url, without the URL's text, which may have a password. Exported for pawl::http.
+[[nodiscard]] PAWL_EXPORT HttpUrl parse_http_url(const std::string& url);
 
 }  // namespace pawl::sinks

@@ -24,7 +24,7 @@ Connections::Connections(const SqliteTarget& target, std::function<void()> repla
     if (is_memory(target_)) {
         open_writer(Database::Role::creator);
     } else if (std::filesystem::exists(path_)) {
-        open_writer(Database::Role::writer);  // a file that cannot be used is refused here
+        open_writer(Database::Role::writer);  // an unusable file is refused here
     }
 }
 
@@ -54,7 +54,7 @@ Connections::PooledConnection Connections::take_writer(Database::Role role) {
         try {
             replaced_();
         } catch (...) {
-            give_back(*writer_, Database::Role::writer);
+            return_connection(*writer_, Database::Role::writer);
             throw;
         }
     }
@@ -111,11 +111,11 @@ Database& Connections::take_reader(Database::Deadline deadline) {
     lock.lock();
     --opening_;
     readers_.push_back(std::move(opened));
-    idle_readers_.reserve(readers_.size());  // so that giving back never allocates
+    idle_readers_.reserve(readers_.size());  // so that returning a connection never allocates
     return *readers_.back();
 }
 
-void Connections::give_back(Database& database, Database::Role role) {
+void Connections::return_connection(Database& database, Database::Role role) {
     const std::lock_guard lock(mutex_);
     if (role != Database::Role::reader) {
         writer_taken_ = false;

@@ -30,13 +30,13 @@ int try_open(const std::string& name, int flags, ConnectionHandle& handle) {
     handle.reset(opened);
     if (code != SQLITE_OK) return code;
     sqlite3_extended_result_codes(opened, 1);
-    // The file is read only now: a file in WAL mode may be refused.
+    // The file is first read here: a file in WAL mode may be refused.
     if (sqlite3_db_readonly(opened, "main") == 1)
         code = sqlite3_exec(opened, "pragma schema_version", nullptr, nullptr, nullptr);
     return code;
 }
 
-// %XX for all that has a meaning in a URI.
+// Encodes characters that have a meaning in a URI as %XX.
 std::string as_uri(const std::string& path) {
     std::string uri = "file:";
     for (const char c : path) {
@@ -49,9 +49,9 @@ std::string as_uri(const std::string& path) {
     return uri;
 }
 
-// A file in a folder where no -shm file can be created: readable if nobody writes to it, and then
-// there is no -wal file.
-bool is_at_rest(const std::string& path) {
+// A file in a folder in which no -shm file can be created: readable if no process writes to it, and
+// then there is no -wal file.
+bool has_no_writer(const std::string& path) {
     std::error_code ignored;
     const std::string wal = path + "-wal";
     return !std::filesystem::exists(wal, ignored) || std::filesystem::file_size(wal, ignored) == 0;
@@ -69,7 +69,8 @@ ConnectionHandle open_connection(
     if (role != Database::Role::creator && !std::filesystem::exists(absolute_path, ignored))
         throw no_file_error(target.path);
     const int primary = code & 0xff;
-    if ((primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY) && is_at_rest(absolute_path)) {
+    if ((primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY) &&
+        has_no_writer(absolute_path)) {
         const int immutable = try_open(
             as_uri(absolute_path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle
         );
@@ -138,8 +139,8 @@ void Database::configure(const SqliteTarget& target, Role role) {
     if (role == Role::reader) session_.execute(query_only_on);
 }
 
-// Two processes that open a new file together both want it for themselves, and SQLite refuses one
-// at once, without asking the busy handler: it would be a deadlock. So it has to be tried again.
+// Two processes that open a new file together both need it exclusively, and SQLite refuses one of
+// them immediately, without calling the busy handler, to avoid a deadlock. So it is retried.
 void Database::switch_to_wal() {
     for (;;) {
         try {
@@ -167,7 +168,7 @@ Database::FileId Database::file_id() const {
     if (stat(path_.c_str(), &found) == 0) return {found.st_dev, found.st_ino};
     throw Error(
         ErrorCode::connection_failed,
-        fmt::format("'{}' was removed while it was in use: put it back", session_.context().file)
+        fmt::format("'{}' was removed while it was in use; restore it", session_.context().file)
     )
         .mark_retryable();
 }
@@ -185,7 +186,7 @@ std::string Database::file() const {
     return name ? name : "";
 }
 
-// Commits are short, so the waiting starts with a fraction of a millisecond; SQLite's own handler
+// Commits are short, so the wait starts with a fraction of a millisecond. SQLite's own handler
 // sleeps up to 100 ms at a time and lets busy processes starve the others.
 int Database::on_busy(void* self, int tries) {
     auto& database = *static_cast<Database*>(self);

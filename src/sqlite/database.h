@@ -1,4 +1,4 @@
-// One connection of ours to the file, with its settings made and its statements prepared.
+// A connection to the file, configured and with prepared statements.
 #pragma once
 
 #include <chrono>
@@ -21,11 +21,12 @@ public:
     Database& operator=(const Database&) = delete;
 
     [[nodiscard]] Session& session() { return session_; }
-    // Until when statements of this connection wait for a lock that another process holds.
+    // The deadline for waiting for locks that other processes hold.
     void wait_for_locks_until(Deadline deadline) { deadline_ = deadline; }
-    // Whether another file has taken its place. Throws Error(connection_failed) if there is none.
+    // Whether another file has replaced it. Throws Error(connection_failed) if the file does not
+    // exist.
     [[nodiscard]] bool replaced() const;
-    // The file's real place, symbolic links resolved: the -wal file lies beside it.
+    // The path of the file with symbolic links resolved: the -wal file is in the same folder.
     [[nodiscard]] std::string file() const;
 
 private:
@@ -44,13 +45,13 @@ private:
     const std::string path_;  // empty: in memory
     ConnectionHandle connection_;
     FileId opened_;
-    Session session_;  // its statements go before the connection
+    Session session_;  // its statements are destroyed before the connection
     Deadline deadline_;
     std::minstd_rand random_{std::random_device{}()};
 };
 
-// Throws a clear error for a path that cannot become a database. Returns the path made absolute, so
-// that connections made later find the same file whatever the current folder is then.
+// Throws if the path cannot become a database. Returns the absolute path, so that later connections
+// find the same file if the current folder changes.
 [[nodiscard]] std::string check_path(const std::string& path);
 [[nodiscard]] bool is_memory(const SqliteTarget& target);
 

@@ -19,7 +19,7 @@ bool names_our_table(std::string_view message) {
 
 Error busy_error(const ErrorContext& context) {
     if (context.busy_timeout ==
-        Duration::zero()) {  // the user's connection: its settings, not ours
+        Duration::zero()) {  // the user's connection, with the user's settings
         return Error(
                    ErrorCode::busy,
                    fmt::format(
@@ -56,10 +56,10 @@ Error no_file_error(const std::string& file) {
 Error make_error(
     sqlite3* connection, int code, std::string_view statement, const ErrorContext& context
 ) {
-    const std::string_view words = connection ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
+    const std::string_view message = connection ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
     const auto trouble = [&](std::string_view hint) {
         return Error(
-            ErrorCode::connection_failed, fmt::format("'{}': {}{}", context.file, words, hint)
+            ErrorCode::connection_failed, fmt::format("'{}': {}{}", context.file, message, hint)
         );
     };
     switch (code & 0xff) {
@@ -71,11 +71,11 @@ Error make_error(
         case SQLITE_PERM:
             return trouble(" (the file and its folder must be writable)");
         case SQLITE_FULL:
-            return trouble(" (make room on the disk)").mark_retryable();
+            return trouble(" (free space on the disk)").mark_retryable();
         case SQLITE_IOERR:
             return trouble("").mark_retryable();
         case SQLITE_NOTADB:
-            return trouble(" (give the path of an SQLite database, or of a new file)");
+            return trouble(" (use the path of an SQLite database, or of a new file)");
         case SQLITE_CORRUPT:
         case SQLITE_PROTOCOL:
         case SQLITE_NOMEM:
@@ -83,8 +83,9 @@ Error make_error(
         default:
             break;
     }
-    if (names_our_table(words)) return not_installed_error(context.file);
-    return {ErrorCode::database_error, fmt::format("'{}', {}: {}", context.file, statement, words)};
+    if (names_our_table(message)) return not_installed_error(context.file);
+    return {
+        ErrorCode::database_error, fmt::format("'{}', {}: {}", context.file, statement, message)};
 }
 
 }  // namespace pawl::sqlite

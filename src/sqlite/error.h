@@ -1,4 +1,4 @@
-// The one place where SQLite's result codes become a pawl::Error.
+// Converts SQLite's result codes to pawl::Error. The only place that does so.
 #pragma once
 
 #include <pawl/error.h>
@@ -9,10 +9,10 @@ struct sqlite3;
 
 namespace pawl::sqlite {
 
-// What an error has to name besides SQLite's own words.
+// What an error names in addition to SQLite's message.
 struct ErrorContext {
     std::string file;
-    Duration busy_timeout{};  // 0: the connection is not ours
+    Duration busy_timeout{};  // 0: the user's connection
 };
 
 [[nodiscard]] Error make_error(

@@ -19,14 +19,14 @@ using std::chrono::milliseconds;
 
 constexpr microseconds forever(-1);
 constexpr milliseconds without_events(250);
-constexpr microseconds first_look_again(100);  // a small commit is synced in about that time
+constexpr microseconds first_recheck(100);  // a small commit is synced in about that time
 constexpr milliseconds last_look_again(800);
-// Under load many commits make one wake-up; a few in a row are passed on at once.
+// Under load many commits cause one wake-up; a few in a row are passed on immediately.
 constexpr microseconds between_calls(500);
 constexpr double most_at_once = 16;
 constexpr microseconds longest_own_write(5'000);
 
-// As poll(), which knows only whole milliseconds.
+// Like poll(), which only supports whole milliseconds.
 int poll_for(std::span<pollfd> files, microseconds time) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
     const timespec left{seconds.count(), std::chrono::nanoseconds(time - seconds).count()};
@@ -87,7 +87,7 @@ void FileWatch::run(const std::stop_token& stop) {
     microseconds again = idle;
     while (!stop.stop_requested()) {
         const bool activity = wait(again) == Seen::activity;
-        let_own_write_end();
+        wait_for_own_write();
         if (stop.stop_requested()) return;
         try {
             if (version_changed()) {
@@ -100,7 +100,7 @@ void FileWatch::run(const std::stop_token& stop) {
         }
         if (!events_) continue;
         if (activity) {
-            again = first_look_again;
+            again = first_recheck;
         } else {
             again = again >= last_look_again ? idle : again * 2;
         }
@@ -128,7 +128,7 @@ FileWatch::Seen FileWatch::wait(microseconds time) {
         }
         const int ready = poll_for(files, left);
         if (ready == 0 || files[0].revents != 0) return Seen::nothing;
-        // Other files of the folder are none of our business: go on waiting.
+        // Events of other files in the folder are ignored.
         if (ready > 0 && drain_events() == Seen::activity) return Seen::activity;
     }
 }
@@ -138,9 +138,9 @@ void FileWatch::sleep(microseconds time) const {
     poll_for(std::span(&file, 1), time);
 }
 
-// There is one writer at a time, so what is written now is ours. A large commit is hundreds of
-// events: a look at each would cost a tenth of a busy worker's time.
-void FileWatch::let_own_write_end() const {
+// There is one writer at a time, so the current write is our own. A large commit causes hundreds of
+// events: checking the version after each would cost a tenth of a busy worker's time.
+void FileWatch::wait_for_own_write() const {
     for (microseconds pause(200); pause < longest_own_write && is_writing_(); pause *= 2)
         sleep(pause);
 }

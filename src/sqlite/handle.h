@@ -1,4 +1,4 @@
-// Owners of native things.
+// Owning handles for native objects.
 #pragma once
 
 #include <memory>

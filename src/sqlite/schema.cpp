@@ -14,8 +14,7 @@ Error too_new_error(const std::string& file, int version) {
     return {
         ErrorCode::schema_too_new,
         fmt::format(
-            "'{}' has schema version {}, this program knows {}: it was written by a newer pawl, "
-            "upgrade this program",
+            "'{}' has schema version {}, this program knows up to {}: upgrade the program",
             file,
             version,
             newest_version()
@@ -30,12 +29,16 @@ bool table_exists(Session& session, std::string_view name) {
 store::Catalogue read_catalogue(Session& session) {
     store::Catalogue catalogue;
     Rows rows = session.query(sql::catalogue);
+    using Row = store::row::Catalogue;
     const auto text = [&](int column) { return std::string(rows.text(column)); };
-    while (rows.next()) catalogue[{text(0), text(1)}] = {text(2), text(3), text(4)};
+    while (rows.next()) {
+        catalogue[{text(Row::kind), text(Row::name)}] = {
+            text(Row::table_name), text(Row::definition), text(Row::restore)};
+    }
     return catalogue;
 }
 
-// All migrations, in a database of its own.
+// Applies all migrations to a separate database.
 store::Catalogue build_expected() {
     sqlite3* opened = nullptr;
     const int code = sqlite3_open_v2(
@@ -134,7 +137,7 @@ SchemaReport inspect_schema(Session& session) {
     }
     if (report.version != newest_version()) {
         report.problems.push_back(fmt::format(
-            "the schema has version {}, this program knows {}", report.version, newest_version()
+            "the schema has version {}, this program needs {}", report.version, newest_version()
         ));
         return report;
     }

@@ -1,4 +1,4 @@
-// The schema of the file: its version, its clock, and what install() and verify() do with it.
+// The schema of the file: its version, its clock, and the work of install() and verify().
 #pragma once
 
 #include <optional>
@@ -15,14 +15,13 @@ using rowstore::current_time;
 using rowstore::fixed_time;
 using rowstore::installed_version;
 
-// Throws not_installed, schema_too_old, schema_too_new where the schema is not the one of this
-// build.
+// Throws not_installed, schema_too_old or schema_too_new if the schema does not match this build.
 void require_schema(Session& session);
 [[nodiscard]] int newest_version();
 
 // Inside a write transaction. Throws schema_too_new.
 void apply_migrations(Session& session);
-// From what this library defines: what its migrations create in an empty database.
+// The differences between the schema and what the migrations create in an empty database.
 [[nodiscard]] std::vector<store::Difference> schema_differences(Session& session);
 // Inside a write transaction, at the newest version. Restores indexes, triggers and views.
 void repair_schema(Session& session, InstallReport& report);

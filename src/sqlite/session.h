@@ -1,4 +1,4 @@
-// Statements on a connection, ours or the user's. Prepares each once.
+// Statements on a connection, of the store or of the user. Prepares each once.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,7 @@ public:
     )
         : session_(session), name_(statement.name), native_(std::move(native)) {}
 
-    enum class Texts { copied, referred_to };  // the latter must live until the statement has run
+    enum class Texts { copied, referred_to };  // references must outlive the run
     void bind(std::span<const rowstore::Value> parameters, Texts texts);
 
     [[nodiscard]] bool next() override;
@@ -33,6 +33,7 @@ public:
     }
     [[nodiscard]] std::string_view text(int column) const override;
     void close() noexcept override { sqlite3_reset(native_.get()); }
+    [[nodiscard]] int columns() const { return sqlite3_column_count(native_.get()); }
 
 private:
     [[nodiscard]] int bind(int index, const rowstore::Value& value, Texts texts);
@@ -44,8 +45,12 @@ private:
 
 class Session : public rowstore::Session {
 public:
-    Session(sqlite3* connection, ErrorContext context)
-        : connection_(connection), context_(std::move(context)) {}
+    Session(
+        sqlite3* connection,
+        ErrorContext context,
+        rowstore::RoundTrips round_trips = rowstore::RoundTrips::free
+    )
+        : rowstore::Session(round_trips), connection_(connection), context_(std::move(context)) {}
 
     void run_script(std::string_view name, std::string_view text);
 
@@ -54,7 +59,7 @@ public:
     [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
     [[noreturn]] void fail(int code, std::string_view statement) const;
 
-private:
+protected:
     [[nodiscard]] rowstore::Cursor& open(
         const store::Statement& statement, std::span<const rowstore::Value> parameters
     ) override;
@@ -63,11 +68,13 @@ private:
     [[nodiscard]] std::int64_t last_id() const override {
         return sqlite3_last_insert_rowid(connection_);
     }
+
+private:
     [[nodiscard]] PreparedStatement& prepared(const store::Statement& statement);
 
     sqlite3* connection_;
     ErrorContext context_;
-    std::unordered_map<const char*, PreparedStatement> statements_;  // by the place of the name
+    std::unordered_map<const char*, PreparedStatement> statements_;  // by the address of the name
 };
 
 // Changes with each commit of another connection.

@@ -6,11 +6,13 @@
 
 namespace pawl::sqlite {
 
-std::shared_ptr<seam::Backend> open_sqlite(const SqliteTarget& target, ConnectOptions options) {
-    return std::make_shared<SqliteStore>(target, std::move(options));
+std::shared_ptr<seam::Backend> open_sqlite(
+    const SqliteTarget& target, const ConnectOptions& options
+) {
+    return std::make_shared<SqliteStore>(target, options);
 }
 
-SqliteStore::SqliteStore(const SqliteTarget& target, ConnectOptions options)
+SqliteStore::SqliteStore(const SqliteTarget& target, const ConnectOptions& options)
     : RowStore(options, base::Log(options.log)),
       target_(target),
       tenants_of_(tenants_base(target)),
@@ -29,7 +31,7 @@ void SqliteStore::run_write(Work work) {
     transaction.commit();
 }
 
-// The user commits later: the watch on the file notices that, nobody is woken here.
+// The user commits later: the watch on the file detects it, so no waiter is woken here.
 void SqliteStore::run_in(const Transaction& transaction, std::string_view call, Work work) {
     UserSession session(transaction, call);
     Savepoint savepoint(session);
@@ -41,12 +43,12 @@ void SqliteStore::require_schema(rowstore::Session& session) {
     sqlite::require_schema(static_cast<Session&>(session));
 }
 
-// Only the connection that writes can tell what others commit from what it commits itself.
+// Only the connection that writes can distinguish commits of others from its own.
 std::int64_t SqliteStore::version_of_others() {
     return data_version(connections_.writer().session());
 }
 
-// What is known of the file that was replaced says nothing about the new one.
+// Everything known about the replaced file is discarded.
 void SqliteStore::forget_file() {
     log().warning("'" + target_.path + "' was replaced by another file: opened again");
     forget_database();
@@ -62,7 +64,7 @@ seam::RunWakeups& SqliteStore::run_wakeups() {
     return signals();
 }
 
-// Whoever ends the run writes to the file, and the watch notices every commit.
+// The session that ends the run writes to the file, and the watch detects every commit.
 std::optional<seam::RunEnd> SqliteStore::announce_waiter(RunId run) {
     start_watch();
     return find_end(run);
@@ -70,7 +72,7 @@ std::optional<seam::RunEnd> SqliteStore::announce_waiter(RunId run) {
 
 void SqliteStore::start_watch() {
     std::call_once(watching_, [this] {
-        if (connections_.in_memory()) return;  // nobody else can write there
+        if (connections_.in_memory()) return;  // no other process can write there
         const auto changed = [this] { wake_all(); };
         const auto is_writing = [this] { return connections_.is_writing(); };
         const auto open = [this] { return connections_.open_extra(); };

@@ -1,4 +1,4 @@
-// The store on an SQLite file: its connections, its schema, and who is woken by its commits.
+// The store on an SQLite file: its connections, its schema, and the wake-ups after its commits.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace pawl::sqlite {
 
-class SqliteStore final : public rowstore::RowStore {
+class SqliteStore : public rowstore::RowStore {
 public:
-    SqliteStore(const SqliteTarget& target, ConnectOptions options);
+    SqliteStore(const SqliteTarget& target, const ConnectOptions& options);
 
     [[nodiscard]] StoreInfo info() const override;
     InstallReport install() override;
@@ -26,21 +26,22 @@ public:
     seam::RunWakeups& run_wakeups() override;
     std::optional<seam::RunEnd> announce_waiter(RunId run) override;
 
-private:
+protected:
     void run_read(Work work) override;
     void run_write(Work work) override;
     void run_in(const Transaction& transaction, std::string_view call, Work work) override;
     void require_schema(rowstore::Session& session) override;
     [[nodiscard]] std::int64_t version_of_others() override;
 
+private:
     void start_watch();
     void forget_file();
 
     const SqliteTarget target_;
-    const std::string tenants_of_;  // absolute: the current folder may be another one later
+    const std::string tenants_of_;  // absolute: the current folder may change
     Connections connections_;       // calls forget_file()
     std::once_flag watching_;
-    std::unique_ptr<FileWatch> watch_;  // last: its thread wakes
+    std::unique_ptr<FileWatch> watch_;  // last: its thread uses the other members
 };
 
 }  // namespace pawl::sqlite

@@ -1,8 +1,10 @@
+#include "sqlite/schema.h"
 #include "sqlite/sqlite_store.h"
+#include "sqlite/transaction.h"
 
 namespace pawl::sqlite {
 
-// The write lock is taken only if there is something to do; a second process finds it done.
+// Takes the write lock only if there is something to do; a second process finds it done.
 void SqliteStore::install_compat(Compat /*compat*/) {
     throw Error(
         ErrorCode::invalid_argument,

@@ -1,4 +1,4 @@
-// Tenants are files beside each other: app.db, and app.tenant_a.db of tenant_a.
+// Tenants are files next to each other: app.db, and app.tenant_a.db for tenant_a.
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file itself is the tenant that a PostgreSQL URL without a schema names too.
+// The name of the file itself as a tenant, equal to the default schema on PostgreSQL.
 constexpr std::string_view own_name = "pawl";
 
 bool is_tenant_name(const std::string& name) {
@@ -25,7 +25,7 @@ bool is_tenant_name(const std::string& name) {
     }
 }
 
-// The tenant whose file that is, beside `base`; none for any other file.
+// The tenant of a file next to `base`; none for any other file.
 std::optional<std::string> tenant_in(const fs::path& base, const fs::path& file) {
     const std::string found = file.filename().string();
     if (found == base.filename().string()) return std::string(own_name);
@@ -39,7 +39,7 @@ std::optional<std::string> tenant_in(const fs::path& base, const fs::path& file)
     return name;
 }
 
-// Opened to be read only: a file that is no store of ours is left as it is.
+// Opened read-only, so that a file that is not a store is not changed.
 int version_in(const fs::path& file) {
     sqlite3* opened = nullptr;
     const int code =
@@ -92,7 +92,7 @@ std::vector<Tenant> SqliteStore::tenants() {
             if (version > 0) tenants.push_back({*name, version});
         } catch (const Error& error) {
             log().info(fmt::format(
-                "'{}' is not among the tenants: {}", entry.path().string(), error.what()
+                "skipped '{}' in the list of tenants: {}", entry.path().string(), error.what()
             ));
         }
     }

@@ -14,7 +14,7 @@ constexpr store::Statement savepoint_open{"savepoint", "savepoint pawl_part", 0}
 constexpr store::Statement savepoint_release{"release", "release pawl_part", 0};
 constexpr store::Statement savepoint_undo{"rollback_to", "rollback to pawl_part", 0};
 
-// For destructors: a failed rollback leaves nothing to do, the connection drops the transaction.
+// For destructors: if the rollback fails, closing the connection drops the transaction.
 void quietly(Session& session, const store::Statement& statement) noexcept {
     try {
         session.execute(statement);
@@ -60,7 +60,7 @@ Savepoint::Savepoint(Session& session) : session_(session) {
     session_.execute(savepoint_open);
 }
 
-// A trigger's raise(rollback) has ended the whole transaction, and the savepoint with it.
+// A trigger's raise(rollback) has ended the whole transaction, including the savepoint.
 Savepoint::~Savepoint() {
     if (!open_ || !session_.in_transaction()) return;
     quietly(session_, savepoint_undo);

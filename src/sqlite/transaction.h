@@ -1,26 +1,26 @@
-// Transactions as scopes: what is not committed at the end of the scope is rolled back.
+// Transactions as scopes: rolled back at the end of the scope unless committed.
 #pragma once
 
 #include "sqlite/session.h"
 
 namespace pawl::sqlite {
 
-// Takes the write lock at once (begin immediate): a transaction that read first and then wanted to
-// write could be refused because of what others wrote in between.
+// Takes the write lock immediately (begin immediate): a transaction that first reads and then
+// writes could be refused because of writes in between.
 class WriteTransaction {
 public:
     explicit WriteTransaction(Session& session);
     WriteTransaction(const WriteTransaction&) = delete;
     WriteTransaction& operator=(const WriteTransaction&) = delete;
     ~WriteTransaction();
-    // Durable on return. The error has in_doubt() when the disk failed under the commit.
+    // Durable on return. The error has in_doubt() if the disk failed during the commit.
     void commit();
 
 private:
     Session& session_;
 };
 
-// One snapshot for several reads; takes no lock that a writer would notice.
+// One snapshot for several reads; takes no lock that blocks a writer.
 class ReadTransaction {
 public:
     explicit ReadTransaction(Session& session);

@@ -34,8 +34,8 @@ ErrorContext context_of(sqlite3* connection) {
 
 }  // namespace
 
-// A transaction that has begun with a plain BEGIN would become a reader by our first look, and
-// could write no more after somebody else has. So it writes first, and waits for its turn there.
+// A transaction that began with a plain BEGIN would become a reader with our first query, and could
+// no longer write after another process has. So it writes first, and waits for the lock there.
 UserSession::UserSession(const Transaction& transaction, std::string_view call)
     : Session(
           checked_connection(transaction, call), context_of(checked_connection(transaction, call))

@@ -1,4 +1,4 @@
-// The user's own connection, with the user's own open transaction.
+// The user's connection, inside the user's open transaction.
 #pragma once
 
 #include <pawl/transaction.h>
@@ -8,8 +8,8 @@
 
 namespace pawl::sqlite {
 
-// From the beginning on it has the write lock. Throws wrong_transaction, which names the call, and
-// what require_schema() does.
+// Holds the write lock from the beginning. Throws wrong_transaction, which names the call, and the
+// errors of require_schema().
 class UserSession : public Session {
 public:
     UserSession(const Transaction& transaction, std::string_view call);

@@ -14,7 +14,7 @@ bool has_table(const Catalogue& catalogue, const std::string& table) {
     return catalogue.contains({"table", table});
 }
 
-// A table's definition repeats its columns on SQLite: the column says more.
+// On SQLite a table's definition repeats its columns; the difference of the column is more precise.
 void drop_tables_with_different_columns(std::vector<Difference>& differences) {
     const auto columns = differences;
     std::erase_if(differences, [&](const Difference& table) {
@@ -26,7 +26,7 @@ void drop_tables_with_different_columns(std::vector<Difference>& differences) {
     });
 }
 
-// A function or a view is too long to be printed.
+// Functions and views are too long to print.
 bool is_printed(std::string_view kind) {
     return kind == "column" || kind == "index" || kind == "constraint" || kind == "setting";
 }

@@ -10,9 +10,9 @@
 namespace pawl::store {
 
 struct SchemaObject {
-    std::string table;       // that it belongs to; empty for functions and views
-    std::string definition;  // equal on both sides if the object is as the library defines it
-    std::string restore;     // statements that create it again; empty: nothing can
+    std::string table;       // the table it belongs to; empty for functions and views
+    std::string definition;  // equal on both sides if the object is unchanged
+    std::string restore;     // statements that create it again; empty if that is impossible
 };
 
 struct SchemaObjectName {
@@ -24,22 +24,23 @@ struct SchemaObjectName {
 using Catalogue = std::map<SchemaObjectName, SchemaObject>;
 
 struct Difference {
-    enum class What { missing, different, unknown };  // unknown: a column that pawl does not define
+    // Unknown is a column that pawl does not define.
+    enum class What { missing, different, unknown };
 
     What what = What::missing;
     SchemaObjectName object;
     SchemaObject expected;
-    std::string found;  // its definition; empty if it is missing
+    std::string found;  // the found definition; empty if missing
 };
 
-// Objects of the user are not compared, except columns added to a table of pawl. A missing table
-// stands for all that belongs to it.
+// Ignores the user's objects, except columns added to a table of pawl. A missing table is one
+// difference, without its parts.
 [[nodiscard]] std::vector<Difference> compare(const Catalogue& found, const Catalogue& expected);
 
 // "index messages_ready is missing", "column runs.priority is text, expected integer not null"
 [[nodiscard]] std::string describe(const Difference& difference);
 
-// FNV-1a, in hex: recognises text that has changed.
+// FNV-1a in hexadecimal, to detect changed text.
 [[nodiscard]] std::string checksum(const std::vector<std::string_view>& texts);
 
 }  // namespace pawl::store

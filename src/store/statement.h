@@ -1,4 +1,4 @@
-// SQL from sql/, embedded at build time by tools/embed_sql.py. Names reach errors and logs.
+// SQL from sql/, embedded at build time by tools/embed_sql.py. Errors and logs contain the names.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ struct Statement {
     std::string_view name;
     std::string_view text;
     int parameters;
-    std::span<const std::string_view> columns = {};  // of a row in sql/rows.txt, if it returns one
+    std::span<const std::string_view> columns = {};  // of the row in sql/rows.txt, if any
 };
 
 struct Migration {

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <pawl/error.h>
 
+#include "model/similar.h"
+
 namespace pawl::store {
 
 namespace {
@@ -30,8 +32,8 @@ std::string decode(std::string_view text) {
     return decoded;
 }
 
-// A raw '@', '/' or '?' in a password moves the borders of the URL's parts, and errors about the
-// wrong parts would show pieces of it.
+// A raw '@', '/' or '?' in a password shifts the parts of the URL, and errors about the wrong parts
+// would show pieces of the password.
 void refuse_raw_characters(std::string_view text) {
     const auto host = text.find("://");
     if (host == std::string_view::npos) return;
@@ -42,8 +44,8 @@ void refuse_raw_characters(std::string_view text) {
     throw Error(
         ErrorCode::invalid_url,
         fmt::format(
-            "the URL '{}' has a raw '@', '/' or '?' in its user or password, or an '@' behind the "
-            "host: write %40 for '@', %2F for '/', %3F for '?'",
+            "the URL '{}' has a raw '@', '/' or '?' in its user or password, or an '@' after the "
+            "host; write %40 for '@', %2F for '/', %3F for '?'",
             redacted(text)
         )
     );
@@ -53,16 +55,7 @@ void refuse_raw_characters(std::string_view text) {
 
 Url::Url(const std::string& text) {
     const auto colon = text.find(':');
-    if (colon == std::string::npos || colon == 0) {
-        throw Error(
-            ErrorCode::invalid_url,
-            fmt::format(
-                "'{}' is not a store's URL: use sqlite:file.db, sqlite::memory: or "
-                "postgresql://host/db",
-                redacted(text)
-            )
-        );
-    }
+    if (colon == std::string::npos || colon == 0) refuse_url(text);
     scheme_ = text.substr(0, colon);
     if (scheme_ != "sqlite") refuse_raw_characters(text);
     const auto question = text.find('?', colon);
@@ -77,7 +70,7 @@ Url::Url(const std::string& text) {
         if (equals == std::string_view::npos) {
             throw Error(
                 ErrorCode::invalid_url,
-                fmt::format("parameter '{}' has no value: write name=value", part)
+                fmt::format("parameter '{}' of the URL has no value; write name=value", part)
             );
         }
         parameters_.emplace_back(part.substr(0, equals), part.substr(equals + 1));
@@ -85,6 +78,7 @@ Url::Url(const std::string& text) {
 }
 
 std::optional<std::string> Url::take(std::string_view name) {
+    known_.emplace_back(name);
     const auto at = std::ranges::find(parameters_, name, [](const auto& p) { return p.first; });
     if (at == parameters_.end()) return std::nullopt;
     std::string value = decode(at->second);
@@ -102,7 +96,9 @@ std::optional<int> Url::take_number(std::string_view name, int least, int most) 
         return value;
     throw Error(
         ErrorCode::invalid_url,
-        fmt::format("parameter {}={} must be a number from {} to {}", name, *text, least, most)
+        fmt::format(
+            "parameter '{}={}' of the URL must be a number from {} to {}", name, *text, least, most
+        )
     );
 }
 
@@ -110,7 +106,7 @@ std::string Url::remaining() const {
     std::string text = scheme_ + ":" + rest_;
     char separator = '?';
     for (const auto& [name, value] : parameters_) {
-        text += separator + name + "=" + value;
+        text.append(1, separator).append(name).append("=").append(value);
         separator = '&';
     }
     return text;
@@ -118,16 +114,34 @@ std::string Url::remaining() const {
 
 void Url::refuse_unknown() const {
     if (parameters_.empty()) return;
+    const std::string& name = parameters_.front().first;
+    const auto similar = model::most_similar(name, known_);
     throw Error(
         ErrorCode::invalid_url,
-        fmt::format("unknown parameter '{}' in the URL", parameters_.front().first)
+        fmt::format(
+            "unknown parameter '{}' in the URL; {}known parameters: {}",
+            name,
+            similar ? fmt::format("did you mean '{}'? ", *similar) : "",
+            fmt::join(known_, ", ")
+        )
+    );
+}
+
+void refuse_url(std::string_view url) {
+    throw Error(
+        ErrorCode::invalid_url,
+        fmt::format(
+            "'{}' is not the URL of a store; use sqlite:file.db, sqlite::memory: or "
+            "postgresql://host/db",
+            redacted(url)
+        )
     );
 }
 
 std::string redacted(std::string_view url) {
     std::string text(url);
     const auto scheme = text.find(':');
-    const auto at_sign = text.rfind('@');  // the last one: a password may hold others
+    const auto at_sign = text.rfind('@');  // the last one, because a password may contain others
     if (scheme != std::string::npos && at_sign != std::string::npos) {
         const auto colon = text.find(':', scheme + 1);
         if (colon < at_sign) text.replace(colon + 1, at_sign - colon - 1, "***");

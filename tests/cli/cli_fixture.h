@@ -1,4 +1,4 @@
-// The real program, as a shell sees it, on a store of its own.
+// The real program, as a shell runs it, on a separate store.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ public:
         EXPECT_EQ(finished.code, 0) << finished.err;
         return nlohmann::json::parse(finished.out);
     }
-    // The error's code, of a command that must fail and print no result.
+    // The error code of a command that must fail and print no result.
     std::string failure(std::vector<std::string> arguments, const std::string& input = {}) const {
         arguments.emplace_back("--json");
         const Finished finished = run(arguments, input);

@@ -54,7 +54,7 @@ TEST_F(CliTest, the_messages_of_runs_and_of_other_queues_are_left_alone) {
     EXPECT_EQ(pawl_json({"settle", "archive", "mail", id.dump(), "1"})["outcome"], "done");
 }
 
-TEST_F(CliTest, an_empty_dequeue_is_no_failure) {
+TEST_F(CliTest, an_empty_dequeue_is_not_a_failure) {
     install();
     EXPECT_EQ(pawl_json({"dequeue", "mail"}), json::array());
 }
@@ -101,7 +101,7 @@ TEST_F(CliTest, a_failure_is_exit_code_1_and_speaks_on_standard_error) {
     EXPECT_TRUE(contains(invalid.err, "JSON"));
 }
 
-TEST_F(CliTest, errors_are_json_where_json_was_asked_for) {
+TEST_F(CliTest, errors_are_json_if_json_was_requested) {
     install();
     const Finished finished = pawl({"enqueue", "nowhere", "1", "--json"});
     EXPECT_EQ(finished.code, 1);
@@ -130,7 +130,7 @@ TEST_F(CliTest, verify_fails_with_a_list) {
     EXPECT_TRUE(contains(finished.out + finished.err, "pawl_messages_ready"));
 }
 
-TEST_F(CliTest, install_says_what_it_repaired) {
+TEST_F(CliTest, install_reports_what_it_repaired) {
     install();
     const auto database = open_sqlite_database(directory_.file("cli.db"));
     database->run("drop index pawl_messages_ready");

@@ -1,4 +1,4 @@
-// pawl doctor, and what verify says of lost work.
+// pawl doctor, and what verify reports about lost work.
 #include "cli/cli_fixture.h"
 #include "support/database.h"
 

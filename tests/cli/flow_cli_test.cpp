@@ -41,7 +41,7 @@ protected:
     json poll(const std::string& slug, const std::string& qty = "100") const {
         return pawl_json({"flow", "poll", slug, "--qty", qty});
     }
-    // The outcome, which stands on standard output also where it is no success.
+    // The outcome is printed on standard output even if it is not a success.
     std::string report(Words words) const {
         words.insert(words.begin(), "flow");
         words.emplace_back("--json");
@@ -224,11 +224,13 @@ TEST_P(FlowCliTest, many_tasks_are_not_all_printed) {
     step({"album", "resize", "--map"});
     const auto run = start({"album", json(std::vector<int>(150)).dump()});
     EXPECT_EQ(poll("album", "2").size(), 2U);
-    EXPECT_TRUE(contains(pawl({"flow", "show", run}).out, "148 of 150 tasks are not shown here"));
+    EXPECT_TRUE(contains(
+        pawl({"flow", "show", run}).out, "148 of 150 tasks are not shown; --json prints all"
+    ));
     EXPECT_EQ(show(run)["tasks"].size(), 150U);
 }
 
-TEST_P(FlowCliTest, a_failed_attempt_comes_again_and_the_last_one_ends_the_run) {
+TEST_P(FlowCliTest, a_failed_attempt_is_retried_and_the_last_one_ends_the_run) {
     flow({"create", "web", "--max-attempts", "2", "--base-delay", "0s"});
     step({"web", "fetch"});
     step({"web", "report", "--dep", "fetch"});
@@ -265,7 +267,7 @@ TEST_P(FlowCliTest, reports_that_come_to_nothing_say_why) {
     EXPECT_TRUE(contains(late.err, "nothing was changed"));
 }
 
-TEST_P(FlowCliTest, a_skipped_step_says_why) {
+TEST_P(FlowCliTest, a_skipped_step_shows_the_reason) {
     flow({"create", "web"});
     step({"web", "fetch", "--required", R"({"deep":true})"});
     step({"web", "report", "--dep", "fetch"});
@@ -319,7 +321,7 @@ TEST_P(FlowCliTest, bad_definitions_are_refused_and_change_nothing) {
     EXPECT_EQ(failure({"flow", "create", "mail"}), "invalid_argument");
 }
 
-TEST_P(FlowCliTest, bad_reports_and_look_ups_are_refused) {
+TEST_P(FlowCliTest, invalid_reports_and_lookups_are_refused) {
     make_diamond();
     const auto run = start({"diamond"});
     (void)poll("diamond");

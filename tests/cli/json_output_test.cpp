@@ -1,4 +1,4 @@
-// Every command answers in JSON if asked to: one story that calls each of them.
+// Every command prints JSON if requested: one test calls each of them.
 #include <regex>
 #include <set>
 
@@ -11,13 +11,13 @@ using nlohmann::json;
 
 class JsonOutputTest : public CliFixture {
 protected:
-    // Runs it with --json; what it prints must parse, line by line for commands that stream.
+    // Runs it with --json; the output must parse, line by line for commands that stream.
     json call(std::vector<std::string> arguments, const std::string& input = {}) {
         called_.insert(arguments.front());
         if (arguments.size() > 1) called_.insert(arguments[0] + " " + arguments[1]);
         return pawl_json(std::move(arguments), input);
     }
-    // The commands that have no subcommands, as the completion script knows them.
+    // The commands that have no subcommands, according to the completion script.
     [[nodiscard]] std::set<std::string> commands() const {
         const std::string script = pawl({"completion bash", "bash"}).out;
         const std::regex path("' ([a-z]+( [a-z-]+)?)'");
@@ -138,7 +138,7 @@ TEST_F(JsonOutputTest, every_command_answers_in_json_if_asked_to) {
     work_flows();
     operate();
     for (const std::string& command : commands()) {
-        // A demo and a script are for people; the others need a worker.
+        // The demo and the script are for interactive use; the others need a worker.
         static const std::set<std::string> elsewhere{
             "demo",
             "completion bash",

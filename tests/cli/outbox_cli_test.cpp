@@ -27,7 +27,7 @@ protected:
         for (std::string line; std::getline(file, line);) all.push_back(json::parse(line));
         return all;
     }
-    // Parks all that is due.
+    // Parks all due events.
     void park() const {
         ConnectOptions options;
         options.log = nullptr;
@@ -104,7 +104,7 @@ TEST_F(OutboxCliTest, events_are_dispatched_to_a_file_once) {
     EXPECT_EQ(pawl(command).out, "0 events delivered\n");
 }
 
-TEST_F(OutboxCliTest, a_dispatcher_delivers_until_it_is_told_to_end) {
+TEST_F(OutboxCliTest, a_dispatcher_delivers_until_it_is_stopped) {
     Process running({PAWL_COMMAND, "--url", url(), "outbox", "dispatch", "--to", file_});
     publish({"a"});
     EXPECT_TRUE(eventually([&] { return list({"--status", "PUBLISHED"}).size() == 1; }));
@@ -143,11 +143,11 @@ TEST_F(OutboxCliTest, parked_events_are_retried) {
     ASSERT_EQ(parked.size(), 2U);
     EXPECT_EQ(parked[0]["last_error"], "no such customer");
     EXPECT_EQ(pawl_json({"outbox", "retry", parked[1]["id"].dump()})["retried"], 1);
-    EXPECT_EQ(pawl({"outbox", "retry", "--all"}).out, "1 events are tried again\n");
+    EXPECT_EQ(pawl({"outbox", "retry", "--all"}).out, "1 event will be delivered again\n");
     EXPECT_EQ(list({"--status", "PARKED"}).size(), 0U);
 }
 
-TEST_F(OutboxCliTest, what_is_wrong_is_said) {
+TEST_F(OutboxCliTest, mistakes_are_reported) {
     EXPECT_EQ(error_of_command({"outbox", "show", "7"}, 1), "outbox_event_not_found");
     EXPECT_EQ(error_of_command({"outbox", "retry", "7"}, 1), "outbox_event_not_found");
     EXPECT_EQ(error_of_command({"outbox", "retry"}, 2), "usage");
@@ -164,7 +164,7 @@ TEST_F(OutboxCliTest, what_is_wrong_is_said) {
     );
 }
 
-TEST_F(OutboxCliTest, a_workflow_says_what_its_runs_publish) {
+TEST_F(OutboxCliTest, a_workflow_shows_what_its_runs_publish) {
     const json made = pawl_json({"workflow", "create", "zip", "--publish", "ends"});
     EXPECT_EQ(made["publish"], "ends");
     EXPECT_EQ(pawl_json({"workflow", "create", "zip", "--publish", "off"})["publish"], "off");

@@ -60,7 +60,7 @@ TEST_F(RetentionCliTest, prune_shows_first_and_then_removes) {
     EXPECT_EQ(shown["dry_run"], true);
     EXPECT_EQ(shown["pruned"], 2);
     EXPECT_EQ(runs(), 3);
-    EXPECT_TRUE(contains(pawl({"prune", "--dry-run"}).out, "WOULD GO"));
+    EXPECT_TRUE(contains(pawl({"prune", "--dry-run"}).out, "WOULD BE PRUNED"));
     const json pruned = pawl_json({"prune", "--share", "100", "--batch", "1"});
     EXPECT_EQ(pruned["dry_run"], false);
     EXPECT_EQ(pruned["pruned"], 2);

@@ -1,4 +1,4 @@
-// The commands of workflows and runs, and the demo. The workers are in the test's own process.
+// The commands of workflows and runs, and the demo. The workers run in the test process.
 #include <pawl/json.h>
 #include <pawl/pawl.h>
 
@@ -9,15 +9,16 @@ namespace {
 
 using nlohmann::json;
 
-// greet: two steps. approve: pauses in between. break: its second step fails for good.
+// greet: two steps. approve: pauses in between. break: its second step fails permanently.
 json greet(Context& context, const json& input) {
-    const auto name =
-        context.step("name", [&] { return input.is_null() ? "nobody" : input.value("name", ""); });
+    const auto name = context.step("name", [&] {
+        return input.is_null() ? "stranger" : input.value("name", "");
+    });
     return context.step("greeting", [&] { return json{{"text", "hello " + name}}; });
 }
 json approve(Context& context, const json& input) {
     context.step("prepare", [] {});
-    const auto answer = context.pause<json>("decision", "somebody has to decide");
+    const auto answer = context.pause<json>("decision", "a person has to decide");
     return json{{"input", input}, {"answer", answer}};
 }
 void break_down(Context& context) {
@@ -141,7 +142,7 @@ TEST_F(WorkflowCliTest, a_run_is_triggered_worked_and_shown) {
     EXPECT_TRUE(contains(pawl({"run", "steps", id}).out, "greeting"));
 }
 
-TEST_F(WorkflowCliTest, the_history_of_a_run_is_told_in_order) {
+TEST_F(WorkflowCliTest, the_history_of_a_run_is_printed_in_order) {
     const auto bad = finished_run({"break"});
     const json told = pawl_json({"run", "history", bad});
     std::vector<std::string> kinds;
@@ -236,7 +237,7 @@ TEST_F(WorkflowCliTest, a_wait_in_vain_still_names_the_run) {
     EXPECT_EQ(failure({"run", "wait", id, "--timeout", "10ms"}), "wait_timeout");
 }
 
-TEST_F(WorkflowCliTest, wait_prints_the_output_or_says_how_it_failed) {
+TEST_F(WorkflowCliTest, wait_prints_the_output_or_the_error) {
     const auto good = finished_run({"greet", R"({"name":"ada"})"});
     const Finished waited = pawl({"run", "wait", good});
     EXPECT_EQ(waited.code, 0) << waited.err;
@@ -286,10 +287,10 @@ TEST_F(WorkflowCliTest, metrics_are_of_the_window) {
     EXPECT_TRUE(contains(pawl({"workflow", "metrics", "greet"}).out, "100.0% success"));
 }
 
-TEST_F(WorkflowCliTest, a_paused_run_goes_on_with_what_resume_brings) {
+TEST_F(WorkflowCliTest, a_paused_run_continues_with_the_data_of_resume) {
     const auto id = finished_run({"approve", "7"});
     EXPECT_EQ(show(id)["status"], "PAUSED");
-    EXPECT_TRUE(contains(pawl({"run", "show", id}).out, "somebody has to decide"));
+    EXPECT_TRUE(contains(pawl({"run", "show", id}).out, "a person has to decide"));
     const Finished resumed = pawl({"run", "resume", id, "decision", "-"}, "{\"ok\":true}\n");
     EXPECT_EQ(resumed.code, 0) << resumed.err;
     worker_->poll_once();
@@ -312,11 +313,11 @@ TEST_F(WorkflowCliTest, a_resume_of_a_mistyped_step_is_refused_and_early_ones_ar
     EXPECT_EQ(resumed.out, "step decision of run " + id + " has its result\n");
 }
 
-TEST_F(WorkflowCliTest, steering_a_worker_says_what_is_true) {
+TEST_F(WorkflowCliTest, worker_commands_report_the_resulting_status) {
     const auto id = std::to_string(worker_->id().value());
     const Finished asked = pawl({"worker", "suspend", id});
     EXPECT_EQ(asked.code, 0) << asked.err;
-    EXPECT_TRUE(contains(asked.out, "suspend requested; it obeys"));
+    EXPECT_TRUE(contains(asked.out, "suspend requested; the worker follows"));
     const Finished obeyed = pawl({"worker", "stop", id, "--wait"});
     EXPECT_EQ(obeyed.code, 0) << obeyed.err;
     EXPECT_TRUE(contains(obeyed.out, "is STOPPED"));
@@ -350,7 +351,7 @@ TEST_F(WorkflowCliTest, cancel_is_final_and_keeps_its_reason) {
     EXPECT_EQ(failure({"run", "wait", id}), "run_cancelled");
 }
 
-TEST_F(WorkflowCliTest, the_exit_code_of_a_wait_says_how_the_run_ended) {
+TEST_F(WorkflowCliTest, the_exit_code_of_a_wait_depends_on_the_end_of_the_run) {
     const auto code = [&](const std::vector<std::string>& command) { return pawl(command).code; };
     EXPECT_EQ(code({"run", "wait", finished_run({"greet"})}), 0);
     EXPECT_EQ(code({"run", "wait", finished_run({"break"})}), 3);
@@ -413,7 +414,7 @@ TEST_F(WorkflowCliTest, an_unknown_run_is_not_found_by_any_command) {
     EXPECT_EQ(pawl({"run", "show"}).code, 2);
 }
 
-TEST_F(WorkflowCliTest, the_completion_knows_the_commands) {
+TEST_F(WorkflowCliTest, the_completion_lists_the_commands) {
     const auto script = pawl({"completion", "bash"}).out;
     for (const char* part : {"' workflow metrics'", "' trigger'", "' run fork'", "CANCELLED"})
         EXPECT_TRUE(contains(script, part));

@@ -1,4 +1,4 @@
-// Processes that die, are stopped, or are killed by what they work on.
+// Worker processes that crash, are stopped, or are killed by the run that they execute.
 #include <atomic>
 #include <csignal>
 #include <fstream>
@@ -36,7 +36,7 @@ protected:
         EXPECT_EQ(process.read_line(), "working");
         return process;
     }
-    // How often the body of each step has begun.
+    // The number of times that the body of each step has begun.
     std::map<std::string, int> begun(const std::string& name = "job") const {
         std::map<std::string, int> counts;
         std::ifstream file(ledger(name));
@@ -47,12 +47,12 @@ protected:
         while (file >> run >> delivery >> step >> what) counts[step] += what == "begin" ? 1 : 0;
         return counts;
     }
-    // What an observer sees of a run, without times and deliveries.
+    // The observable state of a run, without times and deliveries.
     std::string end_state(const std::string& name) const {
         std::string state;
         for (const RunInfo& run : store().runs({.workflow = name})) {
             state += std::string(to_string(run.status)) + " " + run.output.value_or(Json{}).text;
-            for (const StepInfo& step : store().steps(run.id))
+            for (const StepInfo& step : store().run(run.id).steps())
                 state += "; " + step.id + " " + std::string(to_string(step.status)) + " " +
                          step.output.value_or(Json{}).text;
             state += "\n";
@@ -62,14 +62,14 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(CrashTest);
 
-// One process per storage call of the fixed workflow, which dies at that call; then one that ends
-// what it left.
+// One process per storage call of the fixed workflow crashes at that call; then another process
+// completes its work.
 class FailPointsTest : public CrashTest {
 protected:
     static constexpr int lease_ms = 150;
 
     void make(const std::string& name) const { make_workflow(name, {.max_strikes = 100}); }
-    // False when the process got through without coming to its fail point.
+    // Returns false if the process completed without reaching its fail point.
     bool crash_at(const std::string& mode, int point, const std::string& expected) const {
         const std::string name = mode + "-" + std::to_string(point);
         make(name);
@@ -90,9 +90,9 @@ protected:
         }
         return true;
     }
-    // A death at each storage call, as many as there are.
+    // A crash at each storage call, until all calls are covered.
     void crash_everywhere(const std::string& mode, int least, const std::string& expected) const {
-        // Several at a time: they mostly wait for the lease of the one that died.
+        // Several in parallel, because they mostly wait for the lease of the crashed process.
         std::atomic<int> next = 1;
         std::atomic<int> through = 0;
         std::atomic<int> crashes = 0;
@@ -118,7 +118,7 @@ protected:
     std::vector<std::string> recorded_steps(const std::string& name) const {
         std::vector<std::string> ids;
         for (const RunInfo& run : store().runs({.workflow = name})) {
-            for (const StepInfo& step : store().steps(run.id)) {
+            for (const StepInfo& step : store().run(run.id).steps()) {
                 const bool is_ours =  // with a body that writes to the ledger
                     step.id.find("sleep") == std::string::npos && step.id != "ask";
                 if (step.status == StepStatus::success && is_ours) ids.push_back(step.id);
@@ -159,7 +159,7 @@ TEST_P(CrashTest, a_worker_killed_in_a_step_is_replaced_and_only_that_step_runs_
     EXPECT_EQ(step(run, "three").delivery, 2);
 }
 
-TEST_P(CrashTest, a_stopped_worker_that_wakes_after_its_lease_can_write_nothing_and_is_told) {
+TEST_P(CrashTest, a_stopped_worker_that_wakes_after_its_lease_can_write_nothing_and_is_notified) {
     make_workflow();
     const RunId run = trigger("job", Json{"\"stopped\""});
     Process sleeper = start_worker(300);
@@ -194,8 +194,8 @@ TEST_P(CrashTest, a_run_that_kills_its_worker_is_poison_after_max_strikes) {
 TEST_P(CrashTest, a_body_that_segfaults_is_poison_though_a_step_before_it_is_recorded) {
     make_workflow("job", {.max_strikes = 2});
     const RunId run = trigger("job", Json{"\"segfault\""});
-    // The first hand-out has recorded a step, which is progress: it is no strike.
-    // A lease that ends before the body has begun would be a strike more.
+    // The first delivery has recorded a step, which is progress, so it is not a strike. A lease
+    // that ends before the body has begun would be one more strike.
     for (int death = 1; death <= 3; ++death) EXPECT_NE(start_worker(1000).wait(), 0);
     Process survivor = start_worker(1000);
     ASSERT_TRUE(finished(run));
@@ -206,13 +206,13 @@ TEST_P(CrashTest, a_body_that_segfaults_is_poison_though_a_step_before_it_is_rec
     EXPECT_EQ(store().run(good).wait<int>(40s), 3);
 }
 
-TEST_P(CrashTest, one_crasher_among_63_good_runs_harms_none_of_them) {
+TEST_P(CrashTest, one_crashing_run_does_not_affect_63_others) {
     make_workflow();
     std::vector<NewRun> batch;
     for (int i = 0; i < 64; ++i)
         batch.push_back({"job", Json{i == 20 ? "\"abort\"" : "\"good\""}, {}});
-    const auto runs = execute_many(batch, store());
-    // Whoever watches over the workers starts a new one for each that dies.
+    const auto runs = store().trigger(batch);
+    // Like a supervisor, starts a new worker for each one that crashes.
     int deaths = 0;
     while (deaths < 20 && store().count_runs().error == 0) {
         Process process = start("work", "job", 250, 16);

@@ -1,20 +1,20 @@
-// The process that dies in crash tests:
+// The process that crashes in crash tests:
 //
 //   pawl_crash_worker fixed URL WORKFLOW LEDGER LEASE_MS FAIL_POINT
 //       triggers one run of the fixed workflow (with an idempotency key) and works until it has
 //       ended; exits with 86 at the storage call with the number FAIL_POINT (0: never).
 //   pawl_crash_worker answered URL WORKFLOW LEDGER LEASE_MS FAIL_POINT
-//       the same with a workflow that gets an answer it cannot decode, and then a good one; only
-//       storage calls of the worker count.
+//       the same with a workflow that gets an answer that it cannot decode, and then a valid one;
+//       only storage calls of the worker count.
 //   pawl_crash_worker work URL WORKFLOW LEDGER LEASE_MS CONCURRENCY
-//       works until SIGTERM. What a run does is said by its input: "good"; "abort"; "segfault" in
-//       step two; "hang" prints "hanging" in step three of its first delivery and never returns;
-//       "stopped" prints "waiting" in step two of its first delivery, and "told" when it is told
-//       that the run is lost.
+//       works until SIGTERM. The input selects the behaviour of a run: "good"; "abort"; "segfault"
+//       in step two; "hang" prints "hanging" in step three of its first delivery and never returns;
+//       "stopped" prints "waiting" in step two of its first delivery, and "told" when it is
+//       notified that the lease is lost.
 //   pawl_crash_worker schedule URL WORKFLOW LEDGER LEASE_MS FAIL_POINT
-//       polls once, which fires what is due; exits with 86 at that storage call of it.
+//       polls once, which fires due schedules; exits with 86 at that storage call.
 //   pawl_crash_worker schedules URL WORKFLOW LEDGER LEASE_MS CONCURRENCY
-//       fires schedules until SIGTERM, beside workers that do the same.
+//       fires schedules until SIGTERM, concurrently with other workers.
 //
 // Every body writes "RUN DELIVERY STEP begin" and "... end" to the ledger.
 #include <atomic>
@@ -127,7 +127,7 @@ int answered_workflow(const Ledger& ledger, pawl::Context& ctx) {
 
 void give_answer(const pawl::Store& store, const pawl::Run& run) {
     bool rejected = false;
-    for (const pawl::RunEvent& event : store.events(run.id()))
+    for (const pawl::RunEvent& event : store.run(run.id()).events())
         rejected = rejected || event.kind == "resume_rejected";
     try {
         if (rejected) {
@@ -136,7 +136,7 @@ void give_answer(const pawl::Store& store, const pawl::Run& run) {
             store.resume(run.id(), "ask", std::string("many"), {.early = true});
         }
     } catch (const pawl::Error&) {
-        // An answer is there, maybe of a process that died, or the run has ended.
+        // An answer was given, maybe by a process that crashed, or the run has ended.
     }
 }
 

@@ -1,4 +1,4 @@
-// What the programs of this folder exit with where they are told to die.
+// The exit code of the programs in this folder at their fail point.
 #pragma once
 
 namespace pawl::test {

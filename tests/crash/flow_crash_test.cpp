@@ -1,4 +1,4 @@
-// Processes that die while they work on a flow's tasks.
+// Processes that crash while they execute tasks of a flow.
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -20,7 +20,7 @@ protected:
         FlowTest::SetUp();
         testing::restore_clock(store());
     }
-    // By hand, the lease of a task without a timeout is the poll's.
+    // For polls, the lease of a task without a timeout is that of the poll.
     void make(const std::string& name, int max_attempts = 100, Duration timeout = 0s) const {
         flow(name)
             .max_attempts(max_attempts)
@@ -45,7 +45,7 @@ protected:
              std::to_string(fail_point)}
         );
     }
-    // As if the time had passed.
+    // Sets the times as if the lease had elapsed.
     void end_lease(MessageId message) const {
         const auto mine = database();
         const std::string table = place().table("messages");
@@ -54,20 +54,20 @@ protected:
             " set visible_at = enqueued_at where message_id = " + std::to_string(message.value())
         );
     }
-    // What an observer sees of the flow's runs, without times and attempts.
+    // The observable state of the runs, without times and attempts.
     std::string end_state(const std::string& name) const {
         std::string state;
         for (const RunInfo& run : store().runs({.workflow = name})) {
             state += std::string(to_string(run.status)) + " " + flat(run.output) + " " +
                      std::to_string(run.remaining_steps.value_or(-1));
-            for (const StepInfo& step : store().steps(run.id))
+            for (const StepInfo& step : store().run(run.id).steps())
                 state += "; " + step.id + " " + std::string(to_string(step.status)) + " " +
                          flat(step.output);
             state += "; " + task_states(run.id) + "\n";
         }
         return state;
     }
-    // False when the process got through without coming to its fail point.
+    // Returns false if the process completed without reaching its fail point.
     bool crash_at(int point, const std::string& expected) const {
         const std::string name = "flow_" + std::to_string(point);
         make(name);
@@ -93,7 +93,7 @@ TEST_P(FlowCrashTest, a_death_at_any_storage_call_leads_to_the_same_end) {
         "SUCCESS {\"sum\":60} 0; each SUCCESS [10,20,30]; sum SUCCESS 60; "
         "each.0 SUCCESS, each.1 SUCCESS, each.2 SUCCESS, sum.0 SUCCESS\n"
     );
-    // Several at a time: they mostly wait for the lease of the one that died.
+    // Several in parallel, because they mostly wait for the lease of the crashed process.
     std::atomic<int> next = 1;
     std::atomic<int> through = 0;
     std::atomic<int> crashes = 0;
@@ -132,12 +132,12 @@ TEST_P(FlowCrashTest, a_worker_killed_in_a_task_is_replaced_and_only_that_task_r
     EXPECT_EQ(task(run, "each", 1).attempts, 1) << "a crash uses no attempt";
     EXPECT_EQ(task(run, "each", 1).delivery, 2);
     EXPECT_EQ(task(run, "each", 2).attempts, 1);
-    EXPECT_EQ(count("messages"), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
 }
 
-// With the task's hour as its lease the rescuer would not get it in this test's time, and with its
-// only attempt used the run would fail.
-TEST_P(FlowCrashTest, a_crash_costs_the_workers_lease_and_no_attempt_whatever_the_timeout) {
+// With the task's timeout of an hour as its lease, the second worker would not get it within this
+// test; and if the only attempt were used, the run would fail.
+TEST_P(FlowCrashTest, a_crash_costs_the_workers_lease_and_no_attempt_for_any_timeout) {
     make("flow", 1, 1h);
     const RunId run = start_flow("[1,2,3]");
     Process doomed = start_process("worker", "flow", 0);

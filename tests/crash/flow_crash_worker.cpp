@@ -1,4 +1,4 @@
-// The process that dies in crash tests of flows:
+// The process that crashes in crash tests of flows:
 //
 //   pawl_flow_crash_worker by_hand URL FLOW LEASE_MS FAIL_POINT
 //       starts one run (with an idempotency key) and polls and completes its tasks until it has
@@ -7,7 +7,7 @@
 //       a worker until SIGTERM. The first delivery of the second element of "each" prints "hanging"
 //       and never returns.
 //
-// Tasks give: each element n -> n * 10; sum -> the sum of these, and fails at its first attempt.
+// Outputs: each element n -> n * 10; sum -> the sum of these, and fails at its first attempt.
 #include <atomic>
 #include <iostream>
 #include <numeric>
@@ -66,7 +66,7 @@ void by_hand(
     while (!pawl::is_finished(run.status())) {
         const auto tasks = store.poll_for_tasks(flow, 2, lease);
         for (const pawl::Task& task : tasks) work_on(store, task);
-        // Somebody who died has the rest: until that lease ends.
+        // A crashed process holds the other tasks until its lease ends.
         if (tasks.empty()) std::this_thread::sleep_for(5ms);
     }
     pawl::base::crash_hook = nullptr;

@@ -1,4 +1,4 @@
-// Dispatchers in processes of their own, which die between sending and reporting.
+// Dispatchers in separate processes that crash between sending and reporting.
 #include <csignal>
 #include <fstream>
 #include <set>
@@ -23,8 +23,9 @@ protected:
              std::to_string(fail_point)}
         );
     }
-    // The server still carries out what a process had asked for when it died: a claim that comes
-    // behind a change of the clock would be leased anew. So the clock waits for the sessions' end.
+    // The server still executes the last requests of a crashed process: a claim that it executes
+    // after a change of the clock would get a new lease. So the clock changes only after the
+    // sessions have ended.
     void end_leases_of_dead() const {
         if (on_postgres()) {
             const auto sql = database();
@@ -50,7 +51,7 @@ protected:
         while (file >> one.event_id >> one.type) all.push_back(one);
         return all;
     }
-    // By the first time each was sent.
+    // Ordered by the first time each was sent.
     [[nodiscard]] std::string first_times(const std::string& aggregate) const {
         std::set<std::string> seen;
         std::string types;
@@ -123,7 +124,7 @@ TEST_P(OutboxCrashTest, processes_that_race_send_each_event_once) {
         );
 }
 
-// The clock stands still, so no lease expires: each claim must follow from a report or a wake-up.
+// The clock is stopped, so no lease expires: each claim must follow a report or a wake-up.
 TEST_P(OutboxCrashTest, processes_that_race_for_one_long_line_send_it_in_order_without_a_pause) {
     constexpr int length = 1000;
     publish_together("a", length);

@@ -1,9 +1,9 @@
-// The dispatcher that dies in crash tests:
+// The dispatcher that crashes in crash tests:
 //
 //   pawl_outbox_crash_worker once URL LEDGER LEASE_MS FAIL_POINT
-//       dispatches what is due; exits with 86 at the storage call with that number (0: never).
+//       dispatches due events; exits with 86 at the storage call with that number (0: never).
 //   pawl_outbox_crash_worker hang URL LEDGER LEASE_MS
-//       the same; but having sent its first event it prints "sent" and never comes to report it.
+//       the same, but after sending its first event it prints "sent" and never reports it.
 //   pawl_outbox_crash_worker run URL LEDGER LEASE_MS
 //       prints "running" and dispatches until it is killed.
 //
@@ -60,7 +60,7 @@ void work(const std::vector<std::string>& arguments) {
     pawl::DispatcherOptions settings;
     settings.lease = pawl::Duration(std::stol(arguments.at(3)));
     settings.concurrency = 2;
-    settings.poll_interval = std::chrono::hours(1);  // wake-ups alone must do
+    settings.poll_interval = std::chrono::hours(1);  // only wake-ups must be enough
     auto dispatcher = pawl::dispatcher(store, ledger_sink(arguments.at(2), mode), settings);
     if (mode == "run") {
         dispatcher.start();

@@ -1,4 +1,4 @@
-// Schedulers in processes of their own: they race, and they die.
+// Schedulers in separate processes that race and crash.
 #include <csignal>
 
 #include "crash/crashed.h"
@@ -24,7 +24,7 @@ protected:
     void make_minutely() const {
         make("* * * * *", {.catch_up = CatchUp::all, .catch_up_limit = 1000});
     }
-    // Each minute since the beginning has made one run.
+    // Each minute since the beginning has created one run.
     void expect_one_run_a_minute(int minutes) const {
         const auto made = runs();
         EXPECT_EQ(made.size(), static_cast<std::size_t>(minutes));
@@ -44,7 +44,7 @@ TEST_P(ScheduleCrashTest, a_death_at_any_storage_call_neither_loses_nor_repeats_
         testing::advance_clock(store(), 3min);
         const int code = start_process("schedule", point).wait();
         look();
-        // The server may still execute what the dead process has sent, and look() leaves a locked
+        // The server may still execute requests of the crashed process, and look() leaves a locked
         // schedule to its holder.
         EXPECT_TRUE(eventually([&] { return runs().size() >= static_cast<std::size_t>(minutes); }));
         expect_one_run_a_minute(minutes);

@@ -9,8 +9,8 @@
 
 namespace pawl::test {
 
-// Between two of its writes: SQLite's lock would stay with it, and nobody else could go on. So we
-// have the lock at that moment.
+// Stops it between two of its writes: otherwise it would keep SQLite's lock and block all others.
+// So the test holds the lock at that moment.
 inline void stop_process(const Process& process, Database& database) {
     database.begin();
     process.signal(SIGSTOP);

@@ -1,4 +1,4 @@
-// Which events are kept of code-first runs, by the audit level of their workflow.
+// The events that are kept for code-first runs, by the audit level of their workflow.
 #include <pawl/json.h>
 
 #include "support/flow_test.h"
@@ -13,7 +13,7 @@ protected:
         while (worker.poll_once() > 0) continue;
     }
     [[nodiscard]] RunEvent event(RunId run, const std::string& kind) const {
-        for (const RunEvent& event : store().events(run))
+        for (const RunEvent& event : store().run(run).events())
             if (event.kind == kind) return event;
         ADD_FAILURE() << "no event " << kind;
         return {};
@@ -32,12 +32,12 @@ TEST_P(AuditTest, a_lease_that_ends_without_a_report_is_an_event_when_another_wo
     seam::NewWorker lost_worker;
     lost_worker.name = "dead";
     lost_worker.lease = 30s;
-    const WorkerId dead = store().backend()->register_worker(lost_worker);
+    const WorkerId dead = detail::Access::backend(store())->register_worker(lost_worker);
     const RunId run = trigger();
     (void)claim_one("job", dead);
     EXPECT_EQ(event_kinds(run), "");
     advance(31s);
-    EXPECT_EQ(event_kinds(run), "") << "nobody has noticed";
+    EXPECT_EQ(event_kinds(run), "") << "not detected yet";
     (void)claim_one();
     EXPECT_EQ(event_kinds(run), "lease_lost");
     const RunEvent lost = event(run, "lease_lost");
@@ -46,19 +46,19 @@ TEST_P(AuditTest, a_lease_that_ends_without_a_report_is_an_event_when_another_wo
     EXPECT_EQ(lost.at, store().now());
 }
 
-TEST_P(AuditTest, of_many_leases_that_end_only_those_handed_out_again_are_told) {
+TEST_P(AuditTest, of_many_leases_that_end_only_those_delivered_again_are_events) {
     keep(AuditLevel::exceptions);
     const auto runs = trigger_many(5);
     (void)claim_many(5);
     advance(31s);
     (void)claim_many(2);
-    EXPECT_EQ(count("events"), 2);
+    EXPECT_EQ(count(Rows::events), 2);
     (void)claim_many(3);
-    EXPECT_EQ(count("events"), 5);
+    EXPECT_EQ(count(Rows::events), 5);
     for (const RunId run : runs) EXPECT_EQ(event_kinds(run), "lease_lost");
 }
 
-TEST_P(AuditTest, a_wait_that_ends_is_no_lost_lease) {
+TEST_P(AuditTest, a_wait_that_ends_is_not_a_lost_lease) {
     keep(AuditLevel::exceptions);
     const Held held = trigger_and_claim();
     EXPECT_EQ(commit(sleep_step(held.lease(), "nap", 1, 10s)), WriteStatus::done);
@@ -73,10 +73,10 @@ TEST_P(AuditTest, a_message_of_a_plain_queue_leaves_no_event) {
     (void)take_one(queue);
     advance(31s);
     (void)take_one(queue);
-    EXPECT_EQ(count("events"), 0);
+    EXPECT_EQ(count(Rows::events), 0);
 }
 
-TEST_P(AuditTest, a_step_that_fails_for_good_is_an_event_though_the_run_goes_on) {
+TEST_P(AuditTest, a_step_that_fails_permanently_is_an_event_even_if_the_run_continues) {
     keep(AuditLevel::exceptions);
     const RunId run = trigger();
     auto made = worker_for([](Context& ctx) {
@@ -123,7 +123,7 @@ TEST_P(AuditTest, a_pause_outside_of_steps_is_an_event_once) {
     EXPECT_EQ(error_in(event(run, "paused").data).message, "the bank is closed");
 }
 
-TEST_P(AuditTest, what_people_do_is_told) {
+TEST_P(AuditTest, operations_of_users_are_events) {
     keep(AuditLevel::exceptions);
     const RunId asked = trigger();
     auto made = worker_for([](Context& ctx) { ctx.pause("ask", "a person"); });
@@ -142,7 +142,7 @@ TEST_P(AuditTest, what_people_do_is_told) {
     EXPECT_TRUE(contains(event(asked, "deleted").data.text, "old"));
 }
 
-TEST_P(AuditTest, all_tells_everything_that_became_of_a_run) {
+TEST_P(AuditTest, level_all_keeps_every_event_of_a_run) {
     keep(AuditLevel::all);
     const RunId run = trigger();
     auto made = worker_for([](Context& ctx) {
@@ -176,23 +176,23 @@ TEST_P(AuditTest, all_tells_everything_that_became_of_a_run) {
     EXPECT_EQ(event(run, "triggered").delivery, 0);
 }
 
-TEST_P(AuditTest, all_tells_of_every_hand_out_whatever_way_it_is_claimed) {
+TEST_P(AuditTest, level_all_keeps_every_delivery_however_it_is_claimed) {
     keep(AuditLevel::all);
     make_workflow("quiet");
     const RunId loud = trigger();
     const RunId quiet = trigger("quiet");
     seam::ClaimRequest both;
-    both.queues = {store().workflow("job").queue, store().workflow("quiet").queue};
+    both.queues = {store().workflow_info("job").queue, store().workflow_info("quiet").queue};
     both.max_messages = 10;
     both.work = seam::Work::runs;
-    EXPECT_EQ(store().backend()->claim(both).messages.size(), 2U);
+    EXPECT_EQ(detail::Access::backend(store())->claim(both).messages.size(), 2U);
     advance(31s);
-    EXPECT_EQ(store().backend()->claim(both).messages.size(), 2U);
+    EXPECT_EQ(detail::Access::backend(store())->claim(both).messages.size(), 2U);
     EXPECT_EQ(event_kinds(loud), "triggered,started,lease_lost,started");
     EXPECT_EQ(event_kinds(quiet), "lease_lost");
 }
 
-TEST_P(AuditTest, a_run_made_by_a_retry_or_a_fork_is_told_of) {
+TEST_P(AuditTest, a_run_created_by_a_retry_or_a_fork_is_an_event) {
     keep(AuditLevel::all);
     const Held held = trigger_and_claim();
     commit(checkpoint(held.lease(), "a", 1));
@@ -201,7 +201,7 @@ TEST_P(AuditTest, a_run_made_by_a_retry_or_a_fork_is_told_of) {
     EXPECT_EQ(event_kinds(store().fork(held.id(), "a").id()), "triggered");
 }
 
-TEST_P(AuditTest, a_second_trigger_with_the_same_key_is_no_event) {
+TEST_P(AuditTest, a_second_trigger_with_the_same_key_is_not_an_event) {
     keep(AuditLevel::all);
     TriggerOptions keyed;
     keyed.idempotency_key = "k";
@@ -210,7 +210,7 @@ TEST_P(AuditTest, a_second_trigger_with_the_same_key_is_no_event) {
     EXPECT_EQ(event_kinds(run), "triggered");
 }
 
-TEST_P(AuditTest, the_end_of_a_called_run_is_told_as_the_end_of_the_step) {
+TEST_P(AuditTest, the_end_of_a_called_run_is_an_event_of_the_step) {
     keep(AuditLevel::all);
     make_workflow("child");
     const RunId good = trigger("job", Json{"1"});
@@ -234,7 +234,7 @@ TEST_P(AuditTest, the_end_of_a_called_run_is_told_as_the_end_of_the_step) {
     EXPECT_EQ(error_in(event(bad, "step_failed").data).step, "c");
 }
 
-TEST_P(AuditTest, a_failed_call_is_told_by_default_and_a_good_one_is_not) {
+TEST_P(AuditTest, a_failed_call_is_an_event_by_default_and_a_successful_one_is_not) {
     keep(AuditLevel::exceptions);
     make_workflow("child");
     const RunId good = trigger("job", Json{"1"});
@@ -255,7 +255,7 @@ TEST_P(AuditTest, a_failed_call_is_told_by_default_and_a_good_one_is_not) {
     EXPECT_EQ(event_kinds(bad), "step_failed,run_failed");
 }
 
-TEST_P(AuditTest, off_tells_nothing) {
+TEST_P(AuditTest, level_off_keeps_no_events) {
     make_workflow("job", {.max_attempts = 2, .audit = AuditLevel::off});
     const RunId run = trigger();
     (void)claim_one();
@@ -275,7 +275,7 @@ TEST_P(AuditTest, off_tells_nothing) {
     (void)store().retry(run);
     (void)store().fork(run, "ok");
     store().delete_run(run, "old");
-    EXPECT_EQ(count("events"), 0);
+    EXPECT_EQ(count(Rows::events), 0);
 }
 
 TEST_P(AuditTest, a_write_that_is_fenced_off_leaves_no_event) {
@@ -293,7 +293,7 @@ TEST_P(AuditTest, a_write_that_the_database_refuses_leaves_no_event) {
     keep(AuditLevel::all);
     const Held bad = trigger_and_claim();
     const Held good = trigger_and_claim();
-    forbid_steps_of(bad.id());
+    kit().refuse_steps_of(bad.id());
     EXPECT_EQ(
         commit_all({told(bad.lease(), "a", 1), told(good.lease(), "a", 1)}),
         (std::vector{WriteStatus::rejected, WriteStatus::done})
@@ -302,7 +302,7 @@ TEST_P(AuditTest, a_write_that_the_database_refuses_leaves_no_event) {
     EXPECT_EQ(event_kinds(good.id()), "triggered,started,step_succeeded");
 }
 
-TEST_P(AuditTest, a_repeated_commit_tells_of_its_steps_once) {
+TEST_P(AuditTest, a_repeated_commit_adds_the_events_of_its_steps_once) {
     keep(AuditLevel::all);
     const Held held = trigger_and_claim();
     const std::vector<Write> batch{told(held.lease(), "a", 1), told(held.lease(), "b", 2)};
@@ -311,13 +311,13 @@ TEST_P(AuditTest, a_repeated_commit_tells_of_its_steps_once) {
     EXPECT_EQ(event_kinds(held.id()), "triggered,started,step_succeeded,step_succeeded");
 }
 
-TEST_P(AuditTest, a_step_that_has_its_result_already_is_not_told_again) {
+TEST_P(AuditTest, a_step_that_already_has_its_result_is_not_an_event_again) {
     keep(AuditLevel::all);
     const Held held = trigger_and_claim();
     commit(pause_step(held.lease(), "ask", 1, 1min));
     advance(1min);
     const Held again = claim_one();
-    store().resume(held.id(), "ask", 5);  // while its body is executed once more
+    store().resume(held.id(), "ask", 5);  // while its body is executed again
     commit(told(again.lease(), "ask", 1));
     EXPECT_EQ(step(held.id(), "ask").output, Json{"5"});
     EXPECT_FALSE(has_event(held.id(), "step_succeeded"));

@@ -36,7 +36,7 @@ protected:
         ADD_FAILURE() << "no run was called";
         return {};
     }
-    // A parent that waits for ever, in the hands of nobody.
+    // A parent that waits without a limit and is not leased.
     static void call_child(Context& ctx) { ctx.call("c", workflow("child").trigger()); }
     static void pause_for_ever(Context& ctx) { ctx.pause("ask", "a person"); }
 };
@@ -65,7 +65,7 @@ TEST_P(CallTest, a_call_returns_the_output_of_the_other_run) {
     EXPECT_EQ(child.idempotency_key, std::nullopt);
     EXPECT_EQ(step(run, "double").status, StepStatus::success);
     EXPECT_EQ(step(run, "double").output, Json{"40"});
-    EXPECT_EQ(count("calls"), 0);
+    EXPECT_EQ(count(Rows::calls), 0);
 }
 
 TEST_P(CallTest, a_run_that_waits_in_a_call_is_paused_and_holds_no_thread) {
@@ -76,7 +76,7 @@ TEST_P(CallTest, a_run_that_waits_in_a_call_is_paused_and_holds_no_thread) {
     EXPECT_EQ(step(run, "c").status, StepStatus::paused);
     EXPECT_EQ(step(run, "c").pause_message, "waits for a run of workflow 'child'");
     advance(std::chrono::hours(24 * 365));
-    EXPECT_EQ(count("calls"), 1);
+    EXPECT_EQ(count(Rows::calls), 1);
     store().resume(child_of(run).id, "ask", Json{"1"});
     drain_with(made);
     EXPECT_EQ(status(run), RunStatus::success);
@@ -102,7 +102,7 @@ TEST_P(CallTest, a_flow_can_be_called) {
     EXPECT_EQ(child_of(run).workflow, "flow");
 }
 
-TEST_P(CallTest, a_flow_without_steps_returns_at_once) {
+TEST_P(CallTest, a_flow_without_steps_returns_immediately) {
     flow("flow").create(store());
     auto made = worker_for([](Context& ctx) { return ctx.call("c", flow("flow").start()); });
     const RunId run = trigger();
@@ -236,13 +236,13 @@ TEST_P(CallTest, a_run_that_is_cancelled_is_a_step_error) {
     EXPECT_TRUE(contains(error_in(info(run).error).message, "ended as CANCELLED"));
 }
 
-TEST_P(CallTest, an_unknown_workflow_fails_the_run_at_once) {
-    auto made = worker_for([](Context& ctx) { ctx.call("c", workflow("nobody").trigger()); });
+TEST_P(CallTest, an_unknown_workflow_fails_the_run_immediately) {
+    auto made = worker_for([](Context& ctx) { ctx.call("c", workflow("missing").trigger()); });
     const RunId run = trigger();
     drain_with(made);
     EXPECT_EQ(status(run), RunStatus::error);
     EXPECT_EQ(error_in(info(run).error).type, "workflow_not_found");
-    EXPECT_TRUE(contains(error_in(info(run).error).message, "workflow 'nobody' does not exist"));
+    EXPECT_TRUE(contains(error_in(info(run).error).message, "workflow 'missing' does not exist"));
 }
 
 TEST_P(CallTest, an_idempotency_key_is_refused) {
@@ -277,10 +277,10 @@ TEST_P(CallTest, cancelling_a_run_cancels_what_it_waits_for) {
             .create(store());
     const RunId run = trigger();
     drain_with(made);
-    EXPECT_EQ(count("calls"), 2);
+    EXPECT_EQ(count(Rows::calls), 2);
     store().cancel(run, "not wanted");
     EXPECT_EQ(store().count_runs().cancelled, 3);
-    EXPECT_EQ(count("calls"), 0);
+    EXPECT_EQ(count(Rows::calls), 0);
     drain_with(made);
     EXPECT_EQ(store().count_runs().cancelled, 3);
 }
@@ -295,7 +295,7 @@ TEST_P(CallTest, cancelling_a_run_cancels_the_flow_it_waits_for) {
     EXPECT_TRUE(poll().empty());
 }
 
-// --- what is repeated ---
+// --- repetition ---
 
 TEST_P(CallTest, a_replay_that_finds_the_call_waiting_waits_again) {
     int calls = 0;
@@ -320,8 +320,8 @@ TEST_P(CallTest, a_replay_that_finds_the_call_waiting_waits_again) {
     EXPECT_EQ(info(run).output, Json{"3"});
 }
 
-// The worker dies between the step before the call and the suspension, and again right after it:
-// the run is taken up by another one, and the other run is made once.
+// The worker crashes between the step before the call and the suspension, and again right after it:
+// another worker continues the run, and the called run is created once.
 TEST_P(CallTest, a_crash_between_does_not_make_another_run) {
     const RunId run = trigger();
     Held first = claim_one();
@@ -348,8 +348,8 @@ TEST_P(CallTest, a_crash_between_does_not_make_another_run) {
     EXPECT_EQ(info(run).output, Json{"5"});
 }
 
-// The other run ends while a replay of the caller is under way.
-TEST_P(CallTest, a_run_that_has_ended_before_its_caller_waits_gives_its_output_at_once) {
+// The called run ends during a replay of the caller.
+TEST_P(CallTest, a_run_that_has_ended_before_its_caller_waits_returns_its_output_immediately) {
     bool woken = false;
     auto made = family(
         [&](Context& ctx) {
@@ -369,10 +369,10 @@ TEST_P(CallTest, a_run_that_has_ended_before_its_caller_waits_gives_its_output_a
     store().wake(run);
     drain_with(made);
     EXPECT_EQ(info(run).output, Json{"3"});
-    EXPECT_EQ(count("calls"), 0);
+    EXPECT_EQ(count(Rows::calls), 0);
 }
 
-TEST_P(CallTest, a_retry_of_the_caller_calls_anew) {
+TEST_P(CallTest, a_retry_of_the_caller_calls_again) {
     std::atomic<int> calls = 0;
     auto made = family(
         [](Context& ctx) { return ctx.call<int>("c", workflow("child").trigger()); },

@@ -1,4 +1,4 @@
-// Cancelling what a worker works on, taking up again what failed, and stopping the worker.
+// Cancelling the work of a worker, retrying failed runs, and stopping the worker.
 #include <atomic>
 #include <latch>
 #include <pawl/json.h>
@@ -44,10 +44,10 @@ TEST_P(CancelRunTest, a_result_that_comes_after_the_cancel_is_discarded) {
     made.poll_once();
     EXPECT_EQ(status(run), RunStatus::cancelled);
     EXPECT_FALSE(info(run).output);
-    EXPECT_TRUE(store().steps(run).empty());
+    EXPECT_TRUE(store().run(run).steps().empty());
 }
 
-TEST_P(CancelRunTest, a_long_body_is_told) {
+TEST_P(CancelRunTest, a_long_body_is_notified) {
     make_workflow();
     const RunId run = trigger();
     std::latch begun(1);
@@ -74,7 +74,8 @@ TEST_P(CancelRunTest, a_long_body_is_told) {
     EXPECT_TRUE(told);
     made.stop();
     EXPECT_EQ(status(run), RunStatus::cancelled);
-    for (const StepInfo& step : store().steps(run)) EXPECT_EQ(step.status, StepStatus::cancelled);
+    for (const StepInfo& step : store().run(run).steps())
+        EXPECT_EQ(step.status, StepStatus::cancelled);
 }
 
 TEST_P(CancelRunTest, a_deleted_run_is_taken_from_its_worker_too) {
@@ -219,7 +220,7 @@ TEST_P(CancelRunTest, stop_hands_back_what_was_not_started_without_a_strike) {
         EXPECT_EQ(message.strikes, 0);
 }
 
-TEST_P(CancelRunTest, stop_between_two_steps_lets_another_worker_go_on) {
+TEST_P(CancelRunTest, stop_between_two_steps_lets_another_worker_continue) {
     make_workflow();
     const RunId run = trigger();
     std::latch begun(1);
@@ -239,7 +240,7 @@ TEST_P(CancelRunTest, stop_between_two_steps_lets_another_worker_go_on) {
         made.start();
         begun.wait();
         EXPECT_EQ(made.stop(10ms).stuck, 1);
-        EXPECT_EQ(message_of(run)->state, MessageState::ready) << "given back at once";
+        EXPECT_EQ(message_of(run)->state, MessageState::ready) << "released immediately";
         go.count_down();
     }
     EXPECT_EQ(second, 0) << "no step is started after the stop";

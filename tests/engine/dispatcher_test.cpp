@@ -1,4 +1,4 @@
-// The dispatcher: what it makes of a sink's answers, alone and beside others.
+// The dispatcher: how it handles the results of a sink, alone and concurrently with others.
 #include <atomic>
 #include <condition_variable>
 #include <semaphore>
@@ -22,7 +22,7 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(DispatcherTest);
 
-TEST_P(DispatcherTest, all_that_is_due_is_delivered_in_order_per_aggregate) {
+TEST_P(DispatcherTest, due_events_are_delivered_in_order_per_aggregate) {
     publish("a", 30);
     publish("b", 3);
     publish("", 2);
@@ -47,7 +47,7 @@ TEST_P(DispatcherTest, the_sink_gets_the_event_as_it_was_published) {
     EXPECT_EQ(seen.created_at, start);
 }
 
-TEST_P(DispatcherTest, an_aggregate_stops_at_its_first_failure_and_the_others_go_on) {
+TEST_P(DispatcherTest, an_aggregate_stops_at_its_first_failure_and_the_others_continue) {
     publish("a", 3);
     publish("b", 3);
     const Recorder recorder;
@@ -95,7 +95,7 @@ TEST_P(DispatcherTest, the_backoff_doubles_up_to_its_cap) {
     }
 }
 
-TEST_P(DispatcherTest, failed_events_do_not_all_come_back_at_once) {
+TEST_P(DispatcherTest, failed_events_are_not_all_retried_at_the_same_time) {
     const Recorder recorder;
     for (int i = 0; i < 20; ++i) {
         publish("a" + std::to_string(i), 1);
@@ -116,7 +116,7 @@ TEST_P(DispatcherTest, the_sinks_own_delay_is_obeyed) {
     EXPECT_EQ(event("a-1").visible_at, start + 120s);
 }
 
-TEST_P(DispatcherTest, an_event_that_fails_too_often_is_parked_and_blocks_nobody) {
+TEST_P(DispatcherTest, an_event_that_fails_too_often_is_parked_and_blocks_no_other) {
     publish("a", 2);
     const Recorder recorder;
     recorder.answer("a-1", try_again("no luck"));
@@ -135,7 +135,7 @@ TEST_P(DispatcherTest, an_event_that_fails_too_often_is_parked_and_blocks_nobody
     EXPECT_EQ(event("a-1").status, OutboxStatus::published);
 }
 
-TEST_P(DispatcherTest, a_rejected_event_is_parked_at_once) {
+TEST_P(DispatcherTest, a_rejected_event_is_parked_immediately) {
     publish("a", 2);
     const Recorder recorder;
     recorder.answer("a-1", rejected("the server answered 400"));
@@ -155,7 +155,7 @@ TEST_P(DispatcherTest, a_sink_that_throws_is_asked_again) {
     EXPECT_EQ(throwing.dispatch_once(), 0);
     EXPECT_EQ(event("a-1").last_error, "the disk is full");
     EXPECT_EQ(event("b-1").status, OutboxStatus::pending);
-    EXPECT_TRUE(contains(event("b-1").last_error, "no std::exception"));
+    EXPECT_TRUE(contains(event("b-1").last_error, "not a std::exception"));
 }
 
 TEST_P(DispatcherTest, an_error_with_bytes_that_no_database_takes_is_kept_all_the_same) {
@@ -181,7 +181,7 @@ TEST_P(DispatcherTest, one_aggregate_is_with_the_sink_once_at_a_time_and_several
             overlapped = overlapped || inside.count(event.aggregate) > 1;
             most = std::max(most, inside.size());
             changed.notify_all();
-            // The first ones wait for each other: three at a time, or the test hangs.
+            // The first ones wait for each other: three in parallel, or the test hangs.
             changed.wait_for(lock, 30s, [&] { return most == 3; });
             inside.erase(inside.find(event.aggregate));
             return {};
@@ -239,7 +239,7 @@ TEST_P(DispatcherTest, a_started_one_delivers_what_is_published_here_and_elsewhe
     EXPECT_TRUE(eventually([&] { return event("d-1").status == OutboxStatus::published; }));
 }
 
-// The clock stands still, so no lease expires, and no look comes by itself within the hour.
+// The clock is stopped, so no lease expires, and no poll is due within the hour.
 TEST_P(DispatcherTest, a_started_one_delivers_a_line_of_many_claims_without_a_pause) {
     publish_together("a", 300);
     publish_together("b", 120);
@@ -315,7 +315,7 @@ TEST_P(DispatcherTest, stop_waits_for_the_delivery_under_way_and_gives_the_rest_
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return inside; });
     }
-    // Whether the stop or the end of the delivery comes first: nothing stays leased.
+    // Nothing stays leased, whether the stop or the end of the delivery comes first.
     std::jthread stopper([&] { running.stop(); });
     {
         const std::lock_guard lock(mutex);
@@ -329,7 +329,7 @@ TEST_P(DispatcherTest, stop_waits_for_the_delivery_under_way_and_gives_the_rest_
     EXPECT_EQ(claim_events().events.size(), left.size()) << "nothing stays leased";
 }
 
-TEST_P(DispatcherTest, what_a_dead_dispatcher_held_is_taken_over_when_its_lease_ends) {
+TEST_P(DispatcherTest, events_of_a_crashed_dispatcher_are_claimed_again_when_its_lease_ends) {
     publish("a", 2);
     ASSERT_EQ(claim_events().events.size(), 2U) << "and then it died";
     const Recorder recorder;
@@ -340,11 +340,11 @@ TEST_P(DispatcherTest, what_a_dead_dispatcher_held_is_taken_over_when_its_lease_
     EXPECT_EQ(recorder.seen().front().attempts, 2);
 }
 
-TEST_P(DispatcherTest, a_delivery_that_outlives_its_lease_is_told_of_and_changes_nothing) {
+TEST_P(DispatcherTest, a_delivery_that_outlives_its_lease_is_reported_and_changes_nothing) {
     publish("a", 1);
     auto slow = dispatcher(store(), [&](const OutboxEvent&) -> SinkResult {
         advance(61s);
-        EXPECT_EQ(claim_events().events.size(), 1U) << "somebody else";
+        EXPECT_EQ(claim_events().events.size(), 1U) << "another dispatcher";
         return {};
     });
     slow.dispatch_once();
@@ -352,7 +352,7 @@ TEST_P(DispatcherTest, a_delivery_that_outlives_its_lease_is_told_of_and_changes
     EXPECT_TRUE(contains(log_text(), "took longer than the dispatcher's lease of 60000 ms"));
 }
 
-TEST_P(DispatcherTest, a_worker_dispatches_beside_its_work) {
+TEST_P(DispatcherTest, a_worker_dispatches_events_in_addition_to_its_work) {
     make_workflow("job", {.publish = PublishLevel::ends});
     const Recorder recorder;
     auto mine = worker("w")

@@ -1,4 +1,4 @@
-// Which events are kept of flows' runs.
+// The events that are kept for runs of flows.
 #include "support/flow_test.h"
 
 namespace pawl::test {
@@ -10,7 +10,7 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(FlowAuditTest);
 
-TEST_P(FlowAuditTest, a_task_whose_lease_ends_is_an_event_when_it_is_handed_out_again) {
+TEST_P(FlowAuditTest, a_task_whose_lease_ends_is_an_event_when_it_is_delivered_again) {
     flow("flow").step("a").create(store());
     const RunId run = start_flow();
     const HeldTask first = claim_task();
@@ -18,10 +18,10 @@ TEST_P(FlowAuditTest, a_task_whose_lease_ends_is_an_event_when_it_is_handed_out_
     (void)claim_task();
     EXPECT_EQ(event_kinds(run), "lease_lost");
     EXPECT_EQ(event_data(run, "lease_lost"), R"({"attempt":1,"step":"a","task_index":0})");
-    EXPECT_EQ(store().events(run).at(0).delivery, first.message.delivery);
+    EXPECT_EQ(store().run(run).events().at(0).delivery, first.message.delivery);
 }
 
-TEST_P(FlowAuditTest, a_task_whose_last_lease_ends_is_told_with_what_follows) {
+TEST_P(FlowAuditTest, a_task_whose_last_lease_ends_is_an_event_with_its_effects) {
     flow("flow").max_attempts(1).step("a").create(store());
     const RunId run = start_flow();
     (void)poll_step("a");
@@ -46,7 +46,7 @@ TEST_P(FlowAuditTest, retries_skips_and_failures_are_events) {
     EXPECT_TRUE(contains(event_data(run, "step_failed"), "at last"));
 }
 
-TEST_P(FlowAuditTest, a_condition_that_fails_a_step_is_told) {
+TEST_P(FlowAuditTest, a_condition_that_fails_a_step_is_an_event) {
     flow("flow")
         .step(
             "a", {}, {.required_input_pattern = Json{R"({"n":1})"}, .when_unmet = WhenUnmet::fail}
@@ -57,7 +57,7 @@ TEST_P(FlowAuditTest, a_condition_that_fails_a_step_is_told) {
     EXPECT_EQ(error_in(Json{event_data(run, "step_failed")}).type, "condition_unmet");
 }
 
-TEST_P(FlowAuditTest, what_people_do_is_told) {
+TEST_P(FlowAuditTest, operations_of_users_are_events) {
     flow("flow").step("a", {}, {.start_delay = 1h}).create(store());
     const RunId run = start_flow();
     store().wake(run);
@@ -69,7 +69,7 @@ TEST_P(FlowAuditTest, what_people_do_is_told) {
     EXPECT_TRUE(contains(event_data(run, "cancelled"), "enough"));
 }
 
-TEST_P(FlowAuditTest, all_tells_of_every_task) {
+TEST_P(FlowAuditTest, level_all_keeps_the_events_of_every_task) {
     flow("flow").step("a").map("each", "a").create(store());
     keep(AuditLevel::all);
     const RunId run = start_flow();
@@ -83,13 +83,13 @@ TEST_P(FlowAuditTest, all_tells_of_every_task) {
         "triggered,task_started,task_succeeded,task_started,task_started,task_succeeded,"
         "task_succeeded,run_succeeded"
     );
-    const auto events = store().events(run);
+    const auto events = store().run(run).events();
     EXPECT_EQ(flat(events.at(2).data), R"({"step":"a","task_index":0,"attempt":1})");
     EXPECT_EQ(flat(events.at(6).data), R"({"step":"each","task_index":1,"attempt":1})");
     EXPECT_EQ(events.at(2).delivery, 1);
 }
 
-TEST_P(FlowAuditTest, tasks_that_are_reported_by_name_are_told_too) {
+TEST_P(FlowAuditTest, tasks_that_are_reported_by_name_are_events_too) {
     flow("flow").step("a").create(store());
     keep(AuditLevel::all);
     const RunId run = start_flow();
@@ -114,12 +114,12 @@ TEST_P(FlowAuditTest, a_report_that_is_fenced_off_leaves_no_event) {
     );
 }
 
-TEST_P(FlowAuditTest, by_default_what_goes_well_is_not_told_and_off_tells_nothing) {
+TEST_P(FlowAuditTest, by_default_successes_are_not_events_and_level_off_keeps_none) {
     flow("flow").max_attempts(1).step("a").step("b", {"a"}).create(store());
     const RunId good = start_flow();
     EXPECT_EQ(drain(), 2);
     EXPECT_EQ(status(good), RunStatus::success);
-    EXPECT_EQ(count("events"), 0);
+    EXPECT_EQ(count(Rows::events), 0);
     keep(AuditLevel::off);
     const RunId bad = start_flow();
     (void)poll_step("a");
@@ -127,7 +127,7 @@ TEST_P(FlowAuditTest, by_default_what_goes_well_is_not_told_and_off_tells_nothin
     EXPECT_TRUE(poll().empty());
     EXPECT_EQ(status(bad), RunStatus::error);
     store().delete_run(store().retry(bad).id(), "old");
-    EXPECT_EQ(count("events"), 0);
+    EXPECT_EQ(count(Rows::events), 0);
 }
 
 }  // namespace

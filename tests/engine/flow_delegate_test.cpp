@@ -13,11 +13,11 @@ protected:
         FlowTest::SetUp();
         make_workflow("job");
     }
-    // A worker whose flow "flow" has all steps done by the workflow "job".
+    // A worker whose flow "flow" executes all steps by the workflow "job".
     template <class F>
     [[nodiscard]] Worker delegating(F function) const {
         FlowHandlers handlers;
-        for (const FlowStep& step : store().get_flow_shape("flow").steps)
+        for (const FlowStep& step : store().flow_shape("flow").steps)
             handlers.on(step.slug, workflow("job"));
         return worker("w")
             .flow("flow", handlers)
@@ -46,10 +46,10 @@ TEST_P(FlowDelegateTest, a_task_ends_with_the_output_of_its_run) {
         EXPECT_EQ(job.priority, 7);
         EXPECT_EQ(job.status, RunStatus::success);
     }
-    EXPECT_EQ(count("calls"), 0);
+    EXPECT_EQ(count(Rows::calls), 0);
 }
 
-TEST_P(FlowDelegateTest, while_its_run_goes_on_the_task_is_running_and_nobody_gets_it) {
+TEST_P(FlowDelegateTest, while_its_run_is_live_the_task_is_running_and_is_not_delivered) {
     flow("flow").step("a").create(store());
     auto made = delegating([](Context& ctx) { return ctx.pause<int>("ask", "how many?"); });
     const RunId run = start_flow();
@@ -111,11 +111,11 @@ TEST_P(FlowDelegateTest, cancelling_the_flow_cancels_its_runs) {
     store().cancel(run, "not wanted");
     ASSERT_EQ(jobs().size(), 2U);
     for (const RunInfo& job : jobs()) EXPECT_EQ(job.status, RunStatus::cancelled);
-    EXPECT_EQ(count("calls"), 0);
+    EXPECT_EQ(count(Rows::calls), 0);
     EXPECT_EQ(task_states(run), "a.0 CANCELLED, a.1 CANCELLED");
 }
 
-TEST_P(FlowDelegateTest, a_task_that_fails_the_flow_cancels_the_runs_beside_it) {
+TEST_P(FlowDelegateTest, a_task_that_fails_the_flow_cancels_the_runs_of_its_siblings) {
     flow("flow").map("a", {}, {.max_attempts = 1}).create(store());
     auto made = delegating([](Context& ctx, int n) {
         if (n == 1) throw PermanentError("no luck");
@@ -125,10 +125,10 @@ TEST_P(FlowDelegateTest, a_task_that_fails_the_flow_cancels_the_runs_beside_it) 
     drain_with(made);
     EXPECT_EQ(status(run), RunStatus::error);
     for (const RunInfo& job : jobs()) EXPECT_NE(job.status, RunStatus::paused);
-    EXPECT_EQ(count("calls"), 0);
+    EXPECT_EQ(count(Rows::calls), 0);
 }
 
-TEST_P(FlowDelegateTest, a_task_that_has_its_step_skipped_cancels_the_runs_beside_it) {
+TEST_P(FlowDelegateTest, a_task_whose_step_is_skipped_cancels_the_runs_of_its_siblings) {
     flow("flow")
         .map("a", {}, {.max_attempts = 1, .when_exhausted = WhenExhausted::skip})
         .step("b")
@@ -141,12 +141,12 @@ TEST_P(FlowDelegateTest, a_task_that_has_its_step_skipped_cancels_the_runs_besid
     drain_with(made);
     EXPECT_EQ(states(run), "a SKIPPED, b RUNNING");
     EXPECT_EQ(task_states(run), "a.0 SKIPPED, a.1 ERROR, b.0 RUNNING");
-    std::string waiting;  // that of b alone
+    std::string waiting;  // the run called by b
     for (const RunInfo& job : jobs()) {
         if (job.status == RunStatus::paused) waiting += job.input.text + " ";
     }
     EXPECT_EQ(waiting, R"({"run":[2, 1]} )");
-    EXPECT_EQ(count("calls"), 1);
+    EXPECT_EQ(count(Rows::calls), 1);
 }
 
 TEST_P(FlowDelegateTest, a_run_that_is_cancelled_is_a_failed_attempt) {
@@ -186,11 +186,11 @@ TEST_P(FlowDelegateTest, a_workflow_that_was_deleted_fails_the_task) {
     store().delete_workflow("job");
     drain_with(made);
     EXPECT_EQ(status(run), RunStatus::error);
-    EXPECT_TRUE(contains(task(run, "a").error, "its run could not be made"));
+    EXPECT_TRUE(contains(task(run, "a").error, "its run could not be created"));
     EXPECT_TRUE(contains(task(run, "a").error, "job"));
 }
 
-// The first makes the map fail, and the run with it: nothing of the other's task stays open.
+// The first one makes the map and the run fail: the task of the other one does not stay open.
 TEST_P(FlowDelegateTest, of_runs_that_end_together_one_may_end_the_task_of_the_other) {
     flow("flow").step("a").step("b").map("each", "a").create(store());
     const RunId run = start_flow();
@@ -207,11 +207,11 @@ TEST_P(FlowDelegateTest, of_runs_that_end_together_one_may_end_the_task_of_the_o
     EXPECT_EQ(error_in(info(run).error).type, "not_an_array");
     EXPECT_EQ(states(run), "a ERROR, b CANCELLED, each CANCELLED");
     EXPECT_EQ(task_states(run), "a.0 ERROR, b.0 CANCELLED");
-    EXPECT_EQ(count("messages"), 0);
-    EXPECT_EQ(count("calls"), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
+    EXPECT_EQ(count(Rows::calls), 0);
 }
 
-// The answer to the commit was lost: repeated, it makes no second run.
+// The answer to the commit was lost: the repetition does not create a second run.
 TEST_P(FlowDelegateTest, a_delegation_that_is_repeated_makes_one_run) {
     flow("flow").step("a").create(store());
     const RunId run = start_flow();
@@ -222,7 +222,7 @@ TEST_P(FlowDelegateTest, a_delegation_that_is_repeated_makes_one_run) {
     EXPECT_EQ(commit(write), WriteStatus::done);
     EXPECT_EQ(commit(write, Attempt::repeated), WriteStatus::done);
     EXPECT_EQ(jobs().size(), 1U);
-    EXPECT_EQ(count("calls"), 1);
+    EXPECT_EQ(count(Rows::calls), 1);
     auto made = worker_for([](Context&) { return 5; });
     drain_with(made);
     EXPECT_EQ(output_of(run), R"({"a":5})");

@@ -1,4 +1,4 @@
-// Workers that do not fit their flow are refused; prefixes hold for flows as for workflows.
+// Workers that do not match their flow are refused; prefixes apply to flows as to workflows.
 #include <pawl/json.h>
 
 #include "support/flow_test.h"
@@ -25,9 +25,9 @@ TEST_P(FlowWorkerChecksTest, a_flow_without_any_handler_is_refused) {
     flow("flow").step("a").step("b").create(store());
     const Error error = refusal(worker("w").flow("flow", FlowHandlers()));
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_TRUE(
-        contains(error.what(), "worker 'w': no step of flow 'flow' has a handler: call on()")
-    );
+    EXPECT_TRUE(contains(
+        error.what(), "worker 'w': no step of flow 'flow' has a handler; add one with on()"
+    ));
 }
 
 TEST_P(FlowWorkerChecksTest, a_handler_for_no_step_is_refused) {
@@ -42,21 +42,21 @@ TEST_P(FlowWorkerChecksTest, flow_on_a_workflow_is_refused) {
     make_workflow("job");
     const Error error = refusal(worker("w").flow("job", FlowHandlers()));
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_TRUE(contains(error.what(), "'job' is a workflow and no flow: use handle()"));
+    EXPECT_TRUE(contains(error.what(), "'job' is a workflow, not a flow; use handle()"));
 }
 
 TEST_P(FlowWorkerChecksTest, handle_on_a_flow_is_refused) {
     flow("flow").step("a").create(store());
     const Error error = refusal(worker("w").handle("flow", [](Context&) {}));
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_TRUE(contains(error.what(), "'flow' is a flow: give flow() the handlers"));
+    EXPECT_TRUE(contains(error.what(), "'flow' is a flow; pass the handlers"));
 }
 
 TEST_P(FlowWorkerChecksTest, on_message_on_a_flow_is_refused) {
     flow("flow").step("a").create(store());
     const Error error = refusal(worker("w").on_message("flow", [](const Message&) {}));
     EXPECT_EQ(error.code(), ErrorCode::workflow_queue);
-    EXPECT_TRUE(contains(error.what(), "belongs to a flow: use flow()"));
+    EXPECT_TRUE(contains(error.what(), "belongs to a flow; use flow()"));
 }
 
 TEST_P(FlowWorkerChecksTest, two_handlers_for_a_flow_are_refused) {
@@ -79,7 +79,8 @@ TEST_P(FlowWorkerChecksTest, a_step_with_a_function_and_a_workflow_is_refused) {
     const Error error =
         refusal(worker("w").flow("flow", FlowHandlers().on("a", nothing).on("a", workflow("job"))));
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_TRUE(contains(error.what(), "step 'a' of flow 'flow' has a function and a workflow"));
+    EXPECT_TRUE(contains(error.what(), "step 'a' of flow 'flow' has both a function and a workflow")
+    );
 }
 
 TEST_P(FlowWorkerChecksTest, a_flow_without_steps_needs_no_handlers) {
@@ -102,11 +103,11 @@ TEST_P(FlowWorkerChecksTest, a_prefix_worker_works_only_flows_below_its_prefix) 
                     .create(store());
     const RunId other = start_flow("null", {}, "media_a");
     const RunId mine = start_flow("null", {}, "billing_a");
-    // Nobody has a handler for the other one, but that is not below the prefix.
+    // No worker has a handler for the other one, but it is not below the prefix.
     EXPECT_EQ(made.poll_once(), 1);
     EXPECT_EQ(status(mine), RunStatus::success);
     EXPECT_EQ(status(other), RunStatus::queued);
-    EXPECT_EQ(store().worker(made.id()).handlers, std::vector<std::string>{"billing_a"});
+    EXPECT_EQ(store().worker_info(made.id()).handlers, std::vector<std::string>{"billing_a"});
 }
 
 TEST_P(FlowWorkerChecksTest, below_a_prefix_a_flow_may_be_created_later) {
@@ -121,8 +122,8 @@ TEST_P(FlowWorkerChecksTest, below_a_prefix_a_flow_may_be_created_later) {
     EXPECT_TRUE(finished(start_flow("null", {}, "billing_a")));
 }
 
-// What is made under the name may be something else than the worker has handlers for.
-TEST_P(FlowWorkerChecksTest, a_workflow_that_is_made_in_place_of_a_flow_is_left_alone) {
+// The flow created under this name may differ from the one the worker has handlers for.
+TEST_P(FlowWorkerChecksTest, a_workflow_that_replaced_a_flow_is_not_claimed) {
     auto made = worker("w")
                     .flow("billing_a", FlowHandlers().on("a", nothing))
                     .handle("billing_b", [](Context&) {})

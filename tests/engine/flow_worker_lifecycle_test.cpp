@@ -1,4 +1,4 @@
-// Tasks that take too long, that are taken away, and workers that stop; by the real clock.
+// Tasks that take too long or are taken away, and workers that stop; on the real clock.
 #include <atomic>
 #include <condition_variable>
 #include <latch>
@@ -40,7 +40,7 @@ PAWL_FOR_EACH_BACKEND(FlowWorkerLifecycleTest);
 // --- timeouts ---
 
 TEST_P(FlowWorkerLifecycleTest, a_task_is_asked_to_stop_at_its_timeout_and_has_failed) {
-    make_single({.max_attempts = 1, .timeout = 100ms});
+    make_single({.max_attempts = 1, .task_timeout = 100ms});
     std::atomic<bool> lost = true;
     auto made = worker_of([&](TaskContext& context) {
                     wait_for_stop(context.stop_token());
@@ -56,8 +56,8 @@ TEST_P(FlowWorkerLifecycleTest, a_task_is_asked_to_stop_at_its_timeout_and_has_f
     EXPECT_FALSE(lost) << "its failure is still to be recorded";
 }
 
-TEST_P(FlowWorkerLifecycleTest, whatever_a_late_task_throws_is_a_timeout) {
-    make_single({.max_attempts = 2, .base_delay = 1ms, .timeout = 100ms});
+TEST_P(FlowWorkerLifecycleTest, every_error_of_a_late_task_is_a_timeout) {
+    make_single({.max_attempts = 2, .backoff_base = 1ms, .task_timeout = 100ms});
     std::atomic<int> calls = 0;
     auto made = worker_of([&](TaskContext& context) {
                     if (++calls == 2) return;
@@ -73,7 +73,7 @@ TEST_P(FlowWorkerLifecycleTest, whatever_a_late_task_throws_is_a_timeout) {
 }
 
 TEST_P(FlowWorkerLifecycleTest, a_task_that_does_not_return_is_reported_without_it) {
-    make_single({.max_attempts = 1, .timeout = 50ms});
+    make_single({.max_attempts = 1, .task_timeout = 50ms});
     std::latch go(1);
     std::atomic<bool> cancelled = false;
     auto made = worker_of([&](TaskContext& context) {
@@ -95,7 +95,7 @@ TEST_P(FlowWorkerLifecycleTest, a_task_that_does_not_return_is_reported_without_
 // --- leases ---
 
 TEST_P(FlowWorkerLifecycleTest, the_lease_is_extended_while_a_task_without_a_timeout_runs) {
-    make_single({.timeout = 0s});
+    make_single({.task_timeout = 0s});
     std::latch begun(1);
     std::latch go(1);
     auto made = worker_of([&](TaskContext&) {
@@ -115,9 +115,9 @@ TEST_P(FlowWorkerLifecycleTest, the_lease_is_extended_while_a_task_without_a_tim
     EXPECT_EQ(task(run, "a").attempts, 1);
 }
 
-// The timeout limits the execution; how long a crash costs is up to the worker's lease.
+// The timeout limits the execution; after a crash the worker's lease determines the delay.
 TEST_P(FlowWorkerLifecycleTest, the_lease_of_a_task_with_a_timeout_is_the_workers_and_is_extended) {
-    make_single({.timeout = 1h});
+    make_single({.task_timeout = 1h});
     std::latch begun(1);
     std::latch go(1);
     auto made = worker_of([&](TaskContext&) {
@@ -139,8 +139,8 @@ TEST_P(FlowWorkerLifecycleTest, the_lease_of_a_task_with_a_timeout_is_the_worker
     EXPECT_EQ(task(run, "a").attempts, 1);
 }
 
-TEST_P(FlowWorkerLifecycleTest, a_task_that_was_taken_away_is_told_and_reports_nothing) {
-    make_single({.timeout = 0s});
+TEST_P(FlowWorkerLifecycleTest, a_task_whose_lease_was_lost_is_notified_and_reports_nothing) {
+    make_single({.task_timeout = 0s});
     std::latch begun(1);
     std::atomic<bool> told = false;
     auto made = worker_of([&](TaskContext& context) {
@@ -181,8 +181,8 @@ TEST_P(FlowWorkerLifecycleTest, a_cancel_reaches_a_running_task) {
     EXPECT_FALSE(task(run, "a").output);
 }
 
-// By the wake-up: the next heartbeat would be far away.
-TEST_P(FlowWorkerLifecycleTest, a_cancel_in_the_same_process_is_heard_at_once) {
+// By the wake-up: the next heartbeat is far in the future.
+TEST_P(FlowWorkerLifecycleTest, a_cancel_in_the_same_process_arrives_immediately) {
     make_single({});
     std::latch begun(1);
     std::atomic<bool> told = false;
@@ -201,7 +201,7 @@ TEST_P(FlowWorkerLifecycleTest, a_cancel_in_the_same_process_is_heard_at_once) {
     EXPECT_TRUE(eventually([&] { return told.load(); }));
 }
 
-TEST_P(FlowWorkerLifecycleTest, tasks_beside_one_that_fails_the_run_are_told) {
+TEST_P(FlowWorkerLifecycleTest, siblings_of_a_task_that_fails_the_run_are_notified) {
     flow("flow").step("a").step("b").create(store());
     std::latch begun(1);
     std::atomic<bool> told = false;
@@ -248,7 +248,7 @@ TEST_P(FlowWorkerLifecycleTest, stop_hands_back_what_was_not_started) {
     begun.wait();
     std::jthread release([&] { go.count_down(); });
     EXPECT_EQ(made.stop(30s).stuck, 0);
-    for (const TaskInfo& info : store().tasks(run)) {
+    for (const TaskInfo& info : store().run(run).tasks()) {
         if (info.status == TaskStatus::success) continue;
         EXPECT_EQ(info.status, TaskStatus::queued);
         EXPECT_EQ(info.attempts, 0) << "it was never started";
@@ -259,7 +259,7 @@ TEST_P(FlowWorkerLifecycleTest, stop_hands_back_what_was_not_started) {
     EXPECT_TRUE(finished(run));
 }
 
-TEST_P(FlowWorkerLifecycleTest, a_stuck_task_is_given_back_at_the_deadline) {
+TEST_P(FlowWorkerLifecycleTest, a_stuck_task_is_released_at_the_deadline) {
     make_single({.max_attempts = 1});
     std::latch begun(1);
     std::latch go(1);
@@ -278,7 +278,7 @@ TEST_P(FlowWorkerLifecycleTest, a_stuck_task_is_given_back_at_the_deadline) {
         EXPECT_EQ(task(run, "a").status, TaskStatus::queued);
         EXPECT_EQ(task(run, "a").attempts, 0);
         const Task taken = poll_one();
-        EXPECT_EQ(taken.attempts, 1) << "others go on at once";
+        EXPECT_EQ(taken.attempts, 1) << "another worker continues immediately";
         go.count_down();
     }
     EXPECT_TRUE(asked);

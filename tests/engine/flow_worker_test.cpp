@@ -1,4 +1,4 @@
-// Flows worked by a worker: what its handlers get, and what becomes of what they return and throw.
+// Flows executed by a worker: the inputs of its handlers, and the effects of results and errors.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -30,7 +30,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fetched, run, fetch)
 
 class FlowWorkerTest : public FlowTest {
 protected:
-    // A flow of the one step "a", and a worker with its function.
+    // A flow with one step "a", and a worker with its function.
     template <class F>
     [[nodiscard]] Worker single(F function, const FlowStepOptions& options = {}) const {
         flow("flow").step("a", {}, options).create(store());
@@ -39,7 +39,7 @@ protected:
             .share_threads(shares_threads())
             .create(store());
     }
-    // A user's own trigger that refuses every task's success.
+    // A user's trigger that refuses every success of a task.
     void forbid_successes() const {
         const std::string head = "create trigger refuse before update on " + place().table("tasks");
         if (!on_postgres()) {
@@ -133,7 +133,7 @@ TEST_P(FlowWorkerTest, a_map_is_one_task_per_element) {
     EXPECT_EQ(seen, (std::set{0, 1, 2, 3}));
 }
 
-TEST_P(FlowWorkerTest, the_context_tells_which_task_it_is) {
+TEST_P(FlowWorkerTest, the_context_names_the_task) {
     auto made = single([&](TaskContext& context, const Json& input) {
         EXPECT_EQ(context.flow(), "flow");
         EXPECT_EQ(context.step(), "a");
@@ -152,7 +152,7 @@ TEST_P(FlowWorkerTest, the_context_tells_which_task_it_is) {
     EXPECT_TRUE(contains(log_text(), "flow 'flow', task 0 of step 'a': here we are"));
 }
 
-TEST_P(FlowWorkerTest, a_task_that_throws_comes_again_after_its_backoff) {
+TEST_P(FlowWorkerTest, a_task_that_throws_is_retried_after_its_backoff) {
     std::vector<int> attempts;
     auto made = single([&](TaskContext& context) {
         attempts.push_back(context.attempt());
@@ -209,7 +209,7 @@ TEST_P(FlowWorkerTest, a_transient_error_may_name_its_delay) {
     EXPECT_EQ(status(run), RunStatus::success);
 }
 
-TEST_P(FlowWorkerTest, an_input_that_does_not_decode_fails_at_once) {
+TEST_P(FlowWorkerTest, an_input_that_does_not_decode_fails_immediately) {
     auto made = single([](TaskContext&, const OrderInput&) {});
     const RunId run = start_flow(R"({"customer": "ada"})");
     EXPECT_EQ(made.poll_once(), 1);
@@ -218,7 +218,7 @@ TEST_P(FlowWorkerTest, an_input_that_does_not_decode_fails_at_once) {
     EXPECT_EQ(task(run, "a").attempts, 1);
 }
 
-TEST_P(FlowWorkerTest, an_output_that_is_no_json_fails_at_once) {
+TEST_P(FlowWorkerTest, an_output_that_is_not_json_fails_immediately) {
     auto made = single([](TaskContext&) { return Json{"{nonsense"}; });
     const RunId run = start_flow();
     EXPECT_EQ(made.poll_once(), 1);
@@ -226,7 +226,7 @@ TEST_P(FlowWorkerTest, an_output_that_is_no_json_fails_at_once) {
     EXPECT_TRUE(contains(task(run, "a").error, "the task's output"));
 }
 
-TEST_P(FlowWorkerTest, an_output_that_is_too_large_fails_at_once) {
+TEST_P(FlowWorkerTest, an_output_that_is_too_large_fails_immediately) {
     const std::size_t limit = options().max_payload_bytes;
     auto made = single([&](TaskContext&) { return std::string(limit, 'x'); });
     const RunId run = start_flow();
@@ -259,7 +259,7 @@ TEST_P(FlowWorkerTest, a_pause_gives_the_task_back_and_uses_no_attempt) {
 }
 
 TEST_P(FlowWorkerTest, a_step_without_a_timeout_is_worked_too) {
-    auto made = single([](TaskContext&) { return 1; }, {.timeout = 0s});
+    auto made = single([](TaskContext&) { return 1; }, {.task_timeout = 0s});
     const RunId run = start_flow();
     EXPECT_EQ(made.poll_once(), 1);
     EXPECT_EQ(output_of(run), R"({"a":1})");
@@ -290,12 +290,12 @@ TEST_P(FlowWorkerTest, an_output_that_the_database_refuses_fails_the_task) {
     forbid_successes();
     made.poll_once();
     EXPECT_EQ(status(run), RunStatus::error);
-    EXPECT_TRUE(contains(task(run, "a").error, "its output was refused: "));
+    EXPECT_TRUE(contains(task(run, "a").error, "its output was rejected: "));
     EXPECT_TRUE(contains(task(run, "a").error, "no success"));
     EXPECT_EQ(task(run, "a").attempts, 1);
 }
 
-// --- next to other work ---
+// --- together with other work ---
 
 TEST_P(FlowWorkerTest, one_worker_works_a_flow_a_workflow_and_a_queue) {
     diamond().create(store());
@@ -325,11 +325,11 @@ TEST_P(FlowWorkerTest, one_worker_works_a_flow_a_workflow_and_a_queue) {
     EXPECT_EQ(output_of(tasks), R"({"d":1})");
     EXPECT_EQ(info(run).output, Json{"2"});
     EXPECT_EQ(
-        store().worker(made.id()).handlers, (std::vector<std::string>{"flow", "job", "work"})
+        store().worker_info(made.id()).handlers, (std::vector<std::string>{"flow", "job", "work"})
     );
 }
 
-TEST_P(FlowWorkerTest, flows_and_workflows_take_turns_where_there_is_room_for_one) {
+TEST_P(FlowWorkerTest, flows_and_workflows_take_turns_if_there_is_room_for_one) {
     flow("flow").step("a").create(store());
     make_workflow("job");
     for (int i = 0; i < 3; ++i) (void)start_flow();

@@ -1,4 +1,4 @@
-// store.history(): rows and events as one story. On PostgreSQL run_history() tells the same.
+// store.history(): rows and events in one list. On PostgreSQL run_history() returns the same.
 #include <pawl/json.h>
 
 #include "support/flow_test.h"
@@ -11,7 +11,7 @@ protected:
     // "started, step_started a, step_succeeded a": kinds with their steps, in order.
     [[nodiscard]] std::string story(RunId run) const {
         std::string told;
-        for (const HistoryEntry& entry : store().history(run))
+        for (const HistoryEntry& entry : store().run(run).history())
             told += (told.empty() ? "" : ", ") + entry.kind +
                     (entry.step.empty() ? "" : " " + entry.step);
         EXPECT_EQ(in_sql(run, told), told);
@@ -19,17 +19,17 @@ protected:
     }
     [[nodiscard]] std::string texts(RunId run) const {
         std::string told;
-        for (const HistoryEntry& entry : store().history(run)) told += entry.text + "\n";
+        for (const HistoryEntry& entry : store().run(run).history()) told += entry.text + "\n";
         return told;
     }
     [[nodiscard]] HistoryEntry entry(RunId run, const std::string& kind) const {
-        for (HistoryEntry& entry : store().history(run))
+        for (HistoryEntry& entry : store().run(run).history())
             if (entry.kind == kind) return std::move(entry);
         ADD_FAILURE() << "nothing tells " << kind;
         return {};
     }
-    // A step's start is its end less the time that its body took, which no test sets: the clock
-    // goes on by more than that.
+    // A step's start is its end minus the real time that its body took, which no test sets: the
+    // clock advances by more than that.
     void take_time() const { advance(10min); }
     static void drain_with(Worker& worker) {
         while (worker.poll_once() > 0) continue;
@@ -48,7 +48,7 @@ private:
 };
 PAWL_FOR_EACH_BACKEND(HistoryTest);
 
-TEST_P(HistoryTest, rows_alone_tell_a_run_that_went_well) {
+TEST_P(HistoryTest, rows_alone_describe_a_successful_run) {
     make_workflow("job", {.audit = AuditLevel::off});
     const RunId run = trigger("job", Json{"7"});
     EXPECT_EQ(story(run), "triggered");
@@ -77,7 +77,7 @@ TEST_P(HistoryTest, rows_alone_tell_a_run_that_went_well) {
     );
 }
 
-TEST_P(HistoryTest, the_same_run_is_told_the_same_where_all_events_are_kept) {
+TEST_P(HistoryTest, the_history_is_the_same_if_all_events_are_kept) {
     make_workflow("job", {.audit = AuditLevel::all});
     const RunId run = trigger();
     auto made = worker_for([&](Context& ctx) { ctx.step("a", [&] { take_time(); }); });
@@ -104,14 +104,14 @@ TEST_P(HistoryTest, retries_stand_between_the_start_and_the_end_of_a_step) {
     EXPECT_EQ(
         texts(run),
         "triggered\nstarted\n"
-        "step 'charge' failed in attempt 1, to be tried again: no line (transient)\n"
+        "step 'charge' failed in attempt 1, will be retried: no line (transient)\n"
         "step 'charge' started (attempt 2)\n"
         "step 'charge' failed in attempt 2: no line (transient)\n"
         "failed: no line (transient)\n"
     );
 }
 
-TEST_P(HistoryTest, a_takeover_is_told_with_the_hand_outs_around_it) {
+TEST_P(HistoryTest, a_takeover_is_listed_between_its_deliveries) {
     make_workflow("job", {.audit = AuditLevel::all});
     const Held held = trigger_and_claim();
     advance(31s);
@@ -122,12 +122,12 @@ TEST_P(HistoryTest, a_takeover_is_told_with_the_hand_outs_around_it) {
         "triggered, started, lease_lost, started, step_started a, step_succeeded a, run_succeeded"
     );
     EXPECT_TRUE(contains(
-        texts(held.id()), "no report about the run within the lease of delivery 1: handed out again"
+        texts(held.id()), "no report about the run within the lease of delivery 1: delivered again"
     ));
-    EXPECT_TRUE(contains(texts(held.id()), "handed out again (delivery 2)"));
+    EXPECT_TRUE(contains(texts(held.id()), "delivered again (delivery 2)"));
 }
 
-TEST_P(HistoryTest, pauses_and_what_people_do_are_told) {
+TEST_P(HistoryTest, pauses_and_operations_of_users_are_listed) {
     make_workflow();
     const RunId run = trigger();
     auto made = worker_for([](Context& ctx) {
@@ -154,10 +154,10 @@ TEST_P(HistoryTest, pauses_and_what_people_do_are_told) {
     EXPECT_EQ(story(again), "triggered, step_taken_over sleep, step_taken_over ask");
     EXPECT_TRUE(contains(texts(run), ": enough"));
     EXPECT_TRUE(contains(texts(run), ": old"));
-    EXPECT_TRUE(contains(texts(again), "made as a retry of run " + std::to_string(run.value())));
+    EXPECT_TRUE(contains(texts(again), "created as a retry of run " + std::to_string(run.value())));
 }
 
-TEST_P(HistoryTest, a_paused_step_without_events_is_told_by_its_row) {
+TEST_P(HistoryTest, a_paused_step_without_events_is_listed_from_its_row) {
     make_workflow("job", {.audit = AuditLevel::off});
     const RunId run = trigger();
     auto made = worker_for([](Context& ctx) { ctx.pause("ask", "is that so?"); });
@@ -165,7 +165,7 @@ TEST_P(HistoryTest, a_paused_step_without_events_is_told_by_its_row) {
     EXPECT_EQ(story(run), "triggered, started, step_started ask, paused ask");
 }
 
-TEST_P(HistoryTest, ends_that_pawl_made_are_told_by_their_kind) {
+TEST_P(HistoryTest, ends_caused_by_pawl_are_listed_by_their_kind) {
     for (const AuditLevel level : {AuditLevel::off, AuditLevel::exceptions}) {
         make_workflow("job", {.max_strikes = 1, .audit = level});
         const RunId run = trigger();
@@ -176,7 +176,7 @@ TEST_P(HistoryTest, ends_that_pawl_made_are_told_by_their_kind) {
     }
 }
 
-TEST_P(HistoryTest, a_flow_is_told_step_by_step) {
+TEST_P(HistoryTest, a_flow_is_listed_step_by_step) {
     flow("flow").max_attempts(2).step("a").map("each", "a").step("last", {"each"}).create(store());
     const RunId run = start_flow();
     fail(poll_step("a"));
@@ -197,7 +197,7 @@ TEST_P(HistoryTest, a_flow_is_told_step_by_step) {
     EXPECT_EQ(end.delivery, 2);
 }
 
-TEST_P(HistoryTest, a_flow_with_all_events_is_told_each_thing_once) {
+TEST_P(HistoryTest, a_flow_with_all_events_lists_everything_once) {
     flow("flow").max_attempts(2).step("a").step("b", {"a"}).create(store());
     store().create_workflow("flow", {.audit = AuditLevel::all});
     const RunId run = start_flow();
@@ -215,7 +215,7 @@ TEST_P(HistoryTest, a_flow_with_all_events_is_told_each_thing_once) {
     );
 }
 
-TEST_P(HistoryTest, skips_failures_and_cancelled_steps_of_a_flow_are_told) {
+TEST_P(HistoryTest, skips_failures_and_cancelled_steps_of_a_flow_are_listed) {
     flow("flow")
         .max_attempts(1)
         .step("a", {}, {.when_exhausted = WhenExhausted::skip})
@@ -237,7 +237,7 @@ TEST_P(HistoryTest, skips_failures_and_cancelled_steps_of_a_flow_are_told) {
 
 TEST_P(HistoryTest, there_is_no_history_of_an_unknown_run) {
     EXPECT_EQ(
-        error_of([&] { (void)store().history(RunId(4711)); }).code(), ErrorCode::run_not_found
+        error_of([&] { (void)store().run(RunId(4711)).history(); }).code(), ErrorCode::run_not_found
     );
 }
 

@@ -1,4 +1,5 @@
-// How heartbeats and hand-backs keep to the leases that are held, whatever the worker's own is.
+// Heartbeats and hand-backs respect the leases that are held, independent of the worker's own
+// lease.
 #include <atomic>
 #include <latch>
 
@@ -9,7 +10,7 @@ namespace {
 
 class LeaseLengthTest : public WorkflowTest {
 protected:
-    // No heartbeat of the worker's own comes during a test.
+    // No heartbeat is due during a test.
     [[nodiscard]] ConnectOptions options() const override {
         ConnectOptions options = WorkflowTest::options();
         options.lease = 1h;
@@ -45,7 +46,7 @@ TEST_P(LeaseLengthTest, a_lease_that_was_shortened_after_the_worker_began_is_ext
     EXPECT_EQ(info(run).delivery, 1);
 }
 
-TEST_P(LeaseLengthTest, so_is_the_lease_of_a_workflow_that_was_made_later) {
+TEST_P(LeaseLengthTest, so_is_the_lease_of_a_workflow_that_was_created_later) {
     freeze();
     std::latch started(1);
     std::latch go(1);
@@ -70,10 +71,10 @@ TEST_P(LeaseLengthTest, so_is_the_lease_of_a_workflow_that_was_made_later) {
     EXPECT_EQ(status(run), RunStatus::success);
 }
 
-TEST_P(LeaseLengthTest, what_was_fetched_ahead_goes_back_before_its_lease_ends) {
+TEST_P(LeaseLengthTest, prefetched_messages_are_handed_back_before_their_lease_ends) {
     freeze();
     const Queue queue = make_queue("work", {.lease = 4s});
-    constexpr int quick = 300;  // handlers that end at once: so the worker fetches ahead
+    constexpr int quick = 300;  // handlers that return immediately, so the worker prefetches
     const auto all = enqueue_many(queue, 2 * quick);
     std::latch started(1);
     std::latch go(1);
@@ -94,8 +95,8 @@ TEST_P(LeaseLengthTest, what_was_fetched_ahead_goes_back_before_its_lease_ends) 
     EXPECT_TRUE(eventually([&] { return queue.stats().ready == quick; }));
     EXPECT_EQ(queue.stats().leased, 1) << "the one that is executed";
     for (std::size_t i = quick; i < all.size(); ++i) {
-        EXPECT_EQ(queue.get(all[i])->strikes, 0) << "it was not started";
-        EXPECT_LE(queue.get(all[i])->delivery, 1);
+        EXPECT_EQ(queue.find(all[i])->strikes, 0) << "it was not started";
+        EXPECT_LE(queue.find(all[i])->delivery, 1);
     }
     go.count_down();
     EXPECT_TRUE(eventually([&] { return queue.stats().archived == 2 * quick; }));

@@ -13,9 +13,9 @@ protected:
         WorkflowTest::SetUp();
         freeze();
     }
-    // The step of a run that sleeps.
+    // The step of a sleeping run.
     StepInfo sleeping(RunId run) const {
-        for (const StepInfo& info : store().steps(run)) {
+        for (const StepInfo& info : store().run(run).steps()) {
             if (info.wake_at) return info;
         }
         ADD_FAILURE() << "no step sleeps";
@@ -26,7 +26,7 @@ PAWL_FOR_EACH_BACKEND(PauseTest);
 using PauseWakeupTest = WithoutPolling<PauseTest>;
 PAWL_FOR_EACH_BACKEND(PauseWakeupTest);
 
-TEST_P(PauseTest, a_paused_run_goes_on_with_the_data_of_its_resume) {
+TEST_P(PauseTest, a_paused_run_continues_with_the_data_of_its_resume) {
     make_workflow();
     const RunId run = trigger();
     int before = 0;
@@ -60,7 +60,7 @@ TEST_P(PauseWakeupTest, a_resume_wakes_a_worker) {
     EXPECT_EQ(run.wait<int>(30s), 42);
 }
 
-TEST_P(PauseTest, a_resume_before_the_pause_is_used_at_once) {
+TEST_P(PauseTest, a_resume_before_the_pause_is_used_immediately) {
     make_workflow();
     const RunId run = trigger();
     store().resume(run, "ask", 5, {.early = true});
@@ -165,7 +165,7 @@ TEST_P(PauseTest, a_sleep_ends_by_the_databases_clock_and_no_earlier) {
     advance(1ms);
     EXPECT_EQ(made.poll_once(), 1);
     EXPECT_EQ(status(run), RunStatus::success);
-    const StepInfo slept = store().steps(run).front();
+    const StepInfo slept = store().run(run).steps().front();
     EXPECT_EQ(slept.started_at, start) << "the whole sleep, not its last moment";
     EXPECT_EQ(slept.completed_at, start + 10s);
 }
@@ -205,8 +205,8 @@ TEST_P(PauseTest, sleeps_in_a_loop_are_numbered_and_slept_once_each) {
         advance(10s);
     }
     EXPECT_EQ(info(run).output, Json{"4"});
-    EXPECT_EQ(store().steps(run).size(), 3U);
-    for (const StepInfo& step : store().steps(run))
+    EXPECT_EQ(store().run(run).steps().size(), 3U);
+    for (const StepInfo& step : store().run(run).steps())
         EXPECT_EQ(step.status, StepStatus::success) << step.id << " of delivery " << step.delivery;
 }
 

@@ -1,4 +1,4 @@
-// Workers for what lies below a prefix, and workflows that make themselves known.
+// Workers for a prefix, and workflows that register themselves.
 #include <atomic>
 #include <cstdlib>
 #include <latch>
@@ -62,7 +62,7 @@ TEST_P(PrefixWorkersTest, a_prefix_worker_works_only_below_its_prefix) {
     EXPECT_EQ(status(other), RunStatus::queued);
     EXPECT_EQ(billing_, 1);
     EXPECT_EQ(media_, 0);
-    const WorkerInfo seen = store().worker(made.id());
+    const WorkerInfo seen = store().worker_info(made.id());
     EXPECT_EQ(seen.handlers, std::vector<std::string>{"billing.a"})
         << "it advertises only what it works";
 }
@@ -83,7 +83,7 @@ TEST_P(PrefixWorkersTest, without_any_prefix_it_works_all_it_has_handlers_for) {
     EXPECT_TRUE(finished(trigger("billing.a")));
 }
 
-TEST_P(PrefixWorkersTest, the_environment_names_prefixes_where_the_program_does_not) {
+TEST_P(PrefixWorkersTest, the_environment_sets_prefixes_if_the_program_does_not) {
     make_both();
     const Environment prefixes("PAWL_WORKER_PREFIXES", "video.,media.");
     auto made = both().create(store());
@@ -93,7 +93,7 @@ TEST_P(PrefixWorkersTest, the_environment_names_prefixes_where_the_program_does_
     EXPECT_EQ(status(other), RunStatus::queued);
 }
 
-TEST_P(PrefixWorkersTest, what_the_program_says_goes_before_the_environment) {
+TEST_P(PrefixWorkersTest, options_of_the_program_take_precedence_over_the_environment) {
     make_both();
     const Environment prefixes("PAWL_WORKER_PREFIXES", "media.");
     auto made = both().subscribe("billing.").create(store());
@@ -101,7 +101,7 @@ TEST_P(PrefixWorkersTest, what_the_program_says_goes_before_the_environment) {
     EXPECT_TRUE(finished(trigger("billing.a")));
 }
 
-TEST_P(PrefixWorkersTest, a_run_that_no_live_worker_handles_fails_at_once_with_an_event) {
+TEST_P(PrefixWorkersTest, a_run_that_no_live_worker_handles_fails_immediately_with_an_event) {
     make_both();
     make_workflow("billing.b");
     auto made = both().subscribe("billing.").create(store());
@@ -134,7 +134,7 @@ TEST_P(PrefixWorkersTest, an_old_worker_never_fails_a_new_version_that_another_o
                      .heartbeat(50ms)
                      .create(store());
     newer.start();
-    // The second waits for its turn while the old worker looks around.
+    // The second one waits for its turn while the old worker checks for unhandled runs.
     const auto runs = trigger_many(3, "billing.a.v2");
     EXPECT_TRUE(finished(trigger("billing.a")));
     EXPECT_TRUE(finished(trigger("billing.a")));
@@ -155,7 +155,7 @@ TEST_P(PrefixWorkersTest, discovered_workflows_are_listed_by_prefix) {
     EXPECT_TRUE(discover_workflows("nowhere.").empty());
 }
 
-TEST_P(PrefixWorkersTest, a_name_registered_twice_is_reported_when_it_is_looked_for) {
+TEST_P(PrefixWorkersTest, a_name_registered_twice_is_reported_by_its_lookup) {
     for (const auto& call : std::vector<std::function<void()>>{
              [] { (void)discover_workflows("duplicates_test."); },
              [] { (void)discover_workflows(); },
@@ -179,10 +179,10 @@ TEST_P(PrefixWorkersTest, a_worker_creates_and_works_what_it_discovers) {
 TEST_P(PrefixWorkersTest, discovery_keeps_the_options_of_a_workflow_that_exists) {
     make_workflow("discovery_test.one", {.max_attempts = 9});
     auto made = worker("w").discover("discovery_test.").create(store());
-    EXPECT_EQ(store().workflow("discovery_test.one").max_attempts, 9);
+    EXPECT_EQ(store().workflow_info("discovery_test.one").max_attempts, 9);
 }
 
-TEST_P(PrefixWorkersTest, a_handler_given_by_hand_stands_beside_discovered_ones) {
+TEST_P(PrefixWorkersTest, explicit_handlers_and_discovered_ones_are_combined) {
     make_workflow();
     auto made = worker("w")
                     .handle("job", [](Context&) { return 4; })

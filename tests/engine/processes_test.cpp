@@ -1,4 +1,4 @@
-// Several processes on one store, and the death of one.
+// Several processes on one store, and the crash of one.
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -25,7 +25,7 @@ protected:
         EXPECT_EQ(process.read_line(), "working");
         return process;
     }
-    // How often each message was handled.
+    // The number of times that each message was handled.
     std::map<long, int> handled() const {
         std::map<long, int> counts;
         std::ifstream file(ledger());

@@ -8,7 +8,7 @@ namespace {
 
 class PrunerTest : public RetentionTest {
 protected:
-    // Often: a test sets the clock, and the worker shall look soon.
+    // A short interval, because a test sets the clock and the worker must notice it soon.
     [[nodiscard]] ConnectOptions options() const override {
         ConnectOptions often = RetentionTest::options();
         often.prune_interval = 20ms;
@@ -17,7 +17,7 @@ protected:
     [[nodiscard]] Worker make_worker() const {
         return worker_for([](Context&) {});
     }
-    // The next turn comes by the store's clock.
+    // The next turn is by the store's clock.
     [[nodiscard]] bool gone(RunId run) const {
         return eventually([&] {
             advance(1s);
@@ -66,25 +66,25 @@ TEST_P(PrunerTest, without_housekeeping_or_interval_nothing_is_pruned) {
     EXPECT_TRUE(exists(run));
 }
 
-TEST_P(PrunerTest, it_rests_longer_beside_live_work_and_waits_for_its_next_turn) {
+TEST_P(PrunerTest, it_pauses_longer_during_live_work_and_waits_for_its_next_turn) {
     keep(RetentionKind::success, "job", {.age = 0s});
     (void)succeed();
     ConnectOptions seldom = options();
     seldom.prune_interval = 10min;
     const Store slow = connect(place().url(), seldom);
     bool busy = true;
-    runtime::Pruner pruner(*slow.backend(), [&] { return busy; });
-    EXPECT_GE(pruner.look(), Duration(1ms)) << "the soft-deleted ones";
-    EXPECT_GE(pruner.look(), Duration(1ms)) << "the workers";
+    runtime::Pruner pruner(*detail::Access::backend(slow), [&] { return busy; });
+    EXPECT_GE(pruner.run_batch(), Duration(1ms)) << "the soft-deleted ones";
+    EXPECT_GE(pruner.run_batch(), Duration(1ms)) << "the workers";
     busy = false;
-    EXPECT_GE(pruner.look(), Duration(1ms)) << "the successes";
-    EXPECT_EQ(count("runs"), 0);
-    EXPECT_EQ(pruner.look(), Duration(10min)) << "it is through";
-    EXPECT_EQ(pruner.look(), Duration(10min)) << "not its turn";
+    EXPECT_GE(pruner.run_batch(), Duration(1ms)) << "the successes";
+    EXPECT_EQ(count(Rows::runs), 0);
+    EXPECT_EQ(pruner.run_batch(), Duration(10min)) << "it is through";
+    EXPECT_EQ(pruner.run_batch(), Duration(10min)) << "not its turn";
     advance(4min);
-    EXPECT_EQ(pruner.look(), Duration(6min));
+    EXPECT_EQ(pruner.run_batch(), Duration(6min));
     advance(6min);
-    EXPECT_LT(pruner.look(), Duration(6min)) << "its turn again";
+    EXPECT_LT(pruner.run_batch(), Duration(6min)) << "its turn again";
 }
 
 TEST_P(PrunerTest, one_that_stops_hands_its_turn_to_another) {
@@ -95,25 +95,26 @@ TEST_P(PrunerTest, one_that_stops_hands_its_turn_to_another) {
     const Store slow = connect(place().url(), seldom);
     const auto idle = [] { return false; };
     {
-        runtime::Pruner first(*slow.backend(), idle);
-        first.look();  // in the middle of a pass
+        runtime::Pruner first(*detail::Access::backend(slow), idle);
+        first.run_batch();  // in the middle of a pass
     }
     EXPECT_TRUE(exists(run));
-    runtime::Pruner second(*slow.backend(), idle);
-    for (int i = 0; i < 3; ++i) second.look();
+    runtime::Pruner second(*detail::Access::backend(slow), idle);
+    for (int i = 0; i < 3; ++i) second.run_batch();
     EXPECT_FALSE(exists(run));
 }
 
 TEST_P(PrunerTest, start_and_stop_are_idempotent) {
-    runtime::Pruner pruner(*store().backend(), [] { return false; });
+    runtime::ServiceTimer timer(detail::Access::backend(store())->log());
+    runtime::Pruner pruner(*detail::Access::backend(store()), [] { return false; });
     pruner.stop();
-    pruner.start();
-    pruner.start();
+    pruner.start(timer);
+    pruner.start(timer);
     pruner.stop();
     pruner.stop();
     keep(RetentionKind::success, "job", {.age = 0s});
     const RunId run = succeed();
-    pruner.start();
+    pruner.start(timer);
     EXPECT_TRUE(gone(run));
     pruner.stop();
 }

@@ -1,4 +1,4 @@
-// A store that was restored from an older backup: nothing that was taken before counts.
+// A store that was restored from an older backup: leases from before do not count.
 #include <atomic>
 #include <latch>
 
@@ -17,7 +17,7 @@ TEST_P(RestoredTest, holders_from_before_are_fenced_and_ids_are_new) {
     EXPECT_EQ(store().restored(), 1);
     EXPECT_EQ(queue.archive(held), Outcome::lease_lost);
     EXPECT_GT(queue.enqueue(Json{"2"}).value(), first.value() + 100'000'000);
-    EXPECT_EQ(queue.get(first)->delivery, held.delivery + 1'000'000);
+    EXPECT_EQ(queue.find(first)->delivery, held.delivery + 1'000'000);
 }
 
 TEST_P(RestoredTest, a_run_from_before_is_taken_up_again) {
@@ -68,7 +68,7 @@ TEST_P(RestoredTest, a_worker_that_finds_an_older_store_drops_its_leases_and_reg
     EXPECT_EQ(status(held), RunStatus::running) << "nothing was reported";
 }
 
-// In the older store somebody else may hold the same delivery of a message with the same number.
+// In the older store another worker may hold the same delivery of a message with the same id.
 TEST_P(RestoredTest, a_handler_of_a_dropped_message_reports_nothing) {
     const Queue queue = make_queue();
     std::latch begun(1);
@@ -90,7 +90,7 @@ TEST_P(RestoredTest, a_handler_of_a_dropped_message_reports_nothing) {
     database()->run("delete from " + place().table("workers"));
     EXPECT_TRUE(eventually([&] { return made.id() != before; }));
     made.stop();
-    EXPECT_EQ(queue.get(held)->state, MessageState::leased);
+    EXPECT_EQ(queue.find(held)->state, MessageState::leased);
     EXPECT_EQ(queue.stats().archived, 0);
 }
 

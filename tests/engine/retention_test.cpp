@@ -1,4 +1,4 @@
-// What the policies of retention let go, and what stays whatever they say.
+// What retention policies remove, and what they never remove.
 #include "support/retention_test.h"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ TEST_P(PolicyTest, a_policy_for_all_is_one_line) {
     store().clear_retention(RetentionKind::archive, all_names);
     store().clear_retention(RetentionKind::success, "other");
     EXPECT_EQ(policies(), "- deleted 604800000 -1; - workers 604800000 -1; ");
-    expect_refused(RetentionKind::outbox, all_names, {.age = 1s}, "is of the whole store");
+    expect_refused(RetentionKind::outbox, all_names, {.age = 1s}, "applies to the whole store");
     EXPECT_EQ(
         error_of([&] { store().clear_retention(RetentionKind::success); }).code(),
         ErrorCode::invalid_argument
@@ -87,22 +87,22 @@ TEST_P(PolicyTest, bad_values_are_refused_and_change_nothing) {
     using enum RetentionKind;
     make_queue("mail");
     const std::string before = policies();
-    expect_refused(success, "", {.age = 1s}, "is of a workflow: name one");
-    expect_refused(archive, "", {.age = 1s}, "is of a queue: name one");
-    expect_refused(outbox, "job", {.age = 1s}, "is of the whole store");
+    expect_refused(success, "", {.age = 1s}, "applies to one workflow; name it");
+    expect_refused(archive, "", {.age = 1s}, "applies to one queue; name it");
+    expect_refused(outbox, "job", {.age = 1s}, "applies to the whole store");
     expect_refused(success, "job", {.age = -1s}, "age must be 0 to 100 years");
     expect_refused(success, "job", {.age = 40'000 * one_day}, "age must be 0 to 100 years");
     expect_refused(success, "job", {.count = -1}, "count must be 0 to 1000000");
     expect_refused(success, "job", {.count = 1'000'001}, "count must be 0 to 1000000");
     for (const auto kind : {deleted, workers})
-        expect_refused(kind, "", {.count = 1}, "goes by age alone");
-    expect_refused(events, "job", {.count = 1}, "goes by age alone");
+        expect_refused(kind, "", {.count = 1}, "is by age only");
+    expect_refused(events, "job", {.count = 1}, "is by age only");
     const auto code = [&](RetentionKind kind, const std::string& name) {
         return error_of([&] { keep(kind, name, {.age = 1s}); }).code();
     };
-    EXPECT_EQ(code(success, "nobody"), ErrorCode::workflow_not_found);
+    EXPECT_EQ(code(success, "missing"), ErrorCode::workflow_not_found);
     EXPECT_EQ(code(success, "mail"), ErrorCode::workflow_not_found);
-    EXPECT_EQ(code(archive, "nobody"), ErrorCode::queue_not_found);
+    EXPECT_EQ(code(archive, "missing"), ErrorCode::queue_not_found);
     EXPECT_EQ(code(archive, "job"), ErrorCode::workflow_queue);
     EXPECT_EQ(policies(), before);
     for (const PruneOptions& wrong :
@@ -115,7 +115,9 @@ TEST_P(PolicyTest, bad_values_are_refused_and_change_nothing) {
 
 class PruneRulesTest : public RetentionTest {
 protected:
-    void look_for_schedules() const { runtime::Scheduler(*store().backend()).look(); }
+    void look_for_schedules() const {
+        runtime::Scheduler(*detail::Access::backend(store())).fire_due();
+    }
 };
 PAWL_FOR_EACH_BACKEND(PruneRulesTest);
 
@@ -126,7 +128,7 @@ TEST_P(PruneRulesTest, without_a_policy_nothing_goes) {
     EXPECT_TRUE(exists(run));
 }
 
-TEST_P(PruneRulesTest, a_policy_for_all_lets_go_what_has_no_policy_of_its_own) {
+TEST_P(PruneRulesTest, a_policy_for_all_applies_to_names_without_their_own_policy) {
     make_workflow("other");
     make_workflow("kept");
     make_queue("mail");
@@ -171,13 +173,14 @@ TEST_P(PruneRulesTest, events_go_by_a_policy_for_all_in_every_workflow) {
 }
 
 TEST_P(PruneRulesTest, stopped_and_lost_workers_go_after_a_week) {
-    const WorkerId stopped = store().backend()->register_worker({"a", "h", 0, 1, 30s, {}, {}});
+    const WorkerId stopped =
+        detail::Access::backend(store())->register_worker({"a", "h", 0, 1, 30s, {}, {}});
     store().transition_worker(stopped, WorkerEvent::stop);
-    (void)store().backend()->register_worker({"b", "h", 0, 1, 30s, {}, {}});
+    (void)detail::Access::backend(store())->register_worker({"b", "h", 0, 1, 30s, {}, {}});
     advance(6 * one_day);
     EXPECT_EQ(prune(), Counts());
     advance(2 * one_day);
-    (void)store().backend()->register_worker({"c", "h", 0, 1, 30s, {}, {}});
+    (void)detail::Access::backend(store())->register_worker({"c", "h", 0, 1, 30s, {}, {}});
     EXPECT_EQ(prune(), (Counts{{"workers", 2}}));
     ASSERT_EQ(store().workers().size(), 1U);
     EXPECT_EQ(store().workers().front().name, "c");
@@ -198,10 +201,9 @@ TEST_P(PruneRulesTest, successes_go_by_age_with_all_that_belongs_to_them) {
     advance(1ms);
     EXPECT_EQ(prune(), (Counts{{"success", 1}}));
     EXPECT_EQ(existing({tagged, newer}), "0 1");
-    const std::string of_it = fmt::format("run_id = {}", tagged.value());
-    for (const std::string table : {"steps", "run_tags", "signals", "events"})
-        EXPECT_EQ(count(table, of_it), 0) << table;
-    EXPECT_EQ(error_of([&] { (void)store().get_run(tagged); }).code(), ErrorCode::run_not_found);
+    for (const Rows rows : {Rows::steps, Rows::run_tags, Rows::signals, Rows::events})
+        EXPECT_EQ(count(rows, tagged), 0) << rows;
+    EXPECT_EQ(error_of([&] { (void)store().run(tagged).info(); }).code(), ErrorCode::run_not_found);
     EXPECT_EQ(prune(), Counts());
 }
 
@@ -222,7 +224,7 @@ TEST_P(PruneRulesTest, failures_have_a_policy_of_their_own) {
     EXPECT_EQ(existing({good, bad_again}), "0 1");
 }
 
-TEST_P(PruneRulesTest, the_newest_stay_by_count_also_where_they_ended_at_once) {
+TEST_P(PruneRulesTest, the_newest_stay_by_count_even_if_they_ended_at_the_same_time) {
     keep(RetentionKind::success, "job", {.count = 2});
     std::vector<RunId> runs{succeed(), succeed(), succeed()};
     EXPECT_EQ(prune(), (Counts{{"success", 1}}));
@@ -242,7 +244,7 @@ TEST_P(PruneRulesTest, failures_go_by_count_too) {
     EXPECT_EQ(existing(runs), "0 1 1");
 }
 
-TEST_P(PruneRulesTest, with_both_limits_each_of_them_lets_go) {
+TEST_P(PruneRulesTest, with_both_limits_each_of_them_removes_rows) {
     keep(RetentionKind::success, "job", {.age = 10 * one_day, .count = 2});
     std::vector<RunId> runs{succeed(), succeed(), succeed()};
     EXPECT_EQ(prune(), (Counts{{"success", 1}})) << "by count";
@@ -274,7 +276,7 @@ TEST_P(PruneRulesTest, live_runs_stay) {
     EXPECT_EQ(existing({queued, later}), "1 1");
 }
 
-TEST_P(PruneRulesTest, events_go_alone_where_only_they_have_a_policy) {
+TEST_P(PruneRulesTest, only_events_are_removed_if_only_they_have_a_policy) {
     keep(RetentionKind::events, "job", {.age = one_day});
     const RunId good = succeed();
     const RunId bad = fail_run();
@@ -286,11 +288,11 @@ TEST_P(PruneRulesTest, events_go_alone_where_only_they_have_a_policy) {
     const RunId newer = succeed();
     add_events(newer, 3);
     EXPECT_EQ(prune(), (Counts{{"events", 4}}));
-    EXPECT_TRUE(store().events(good).empty());
-    EXPECT_TRUE(store().events(bad).empty());
-    EXPECT_EQ(store().events(live.id()).size(), 2U) << "its story is not over";
-    EXPECT_EQ(store().events(newer).size(), 3U);
-    EXPECT_EQ(store().steps(good).size(), 1U);
+    EXPECT_TRUE(store().run(good).events().empty());
+    EXPECT_TRUE(store().run(bad).events().empty());
+    EXPECT_EQ(store().run(live.id()).events().size(), 2U) << "its story is not over";
+    EXPECT_EQ(store().run(newer).events().size(), 3U);
+    EXPECT_EQ(store().run(good).steps().size(), 1U);
     EXPECT_EQ(prune(), Counts());
     advance(one_day);
     EXPECT_EQ(prune(), (Counts{{"events", 3}}));
@@ -303,7 +305,10 @@ TEST_P(PruneRulesTest, events_of_runs_that_go_are_counted_once) {
     EXPECT_EQ(prune(), (Counts{{"events", 2}, {"success", 1}}));
 }
 
-TEST_P(PruneRulesTest, soft_deleted_runs_go_after_their_grace_time_whatever_their_workflow_says) {
+TEST_P(
+    PruneRulesTest,
+    soft_deleted_runs_are_removed_after_their_grace_time_independent_of_their_workflow
+) {
     keep(RetentionKind::success, "job", {.age = 0s});
     keep(RetentionKind::failed, "job", {.age = 0s});
     const RunId good = trigger("job", {}, {.idempotency_key = "k"});
@@ -362,7 +367,7 @@ TEST_P(PruneRulesTest, published_events_go_pending_and_parked_ones_never) {
     EXPECT_EQ(store().outbox()[1].type, "pending");
 }
 
-TEST_P(PruneRulesTest, what_a_run_has_published_outlives_it) {
+TEST_P(PruneRulesTest, events_that_a_run_has_published_outlive_it) {
     make_workflow("teller", {.publish = PublishLevel::ends});
     keep(RetentionKind::success, "teller", {.age = 0s});
     (void)succeed("teller");
@@ -373,7 +378,7 @@ TEST_P(PruneRulesTest, what_a_run_has_published_outlives_it) {
 
 TEST_P(PruneRulesTest, stopped_and_lost_workers_are_forgotten_living_ones_not) {
     store().set_retention(RetentionKind::workers, {.age = 1min});
-    auto& backend = *store().backend();
+    auto& backend = *detail::Access::backend(store());
     const auto register_worker = [&](const char* name) {
         return backend.register_worker({name, "host", 0, 1, 30s, {}, {}});
     };
@@ -399,12 +404,12 @@ TEST_P(PruneRulesTest, a_flows_runs_go_with_their_tasks) {
     const RunId live = start_flow();
     EXPECT_EQ(prune(), (Counts{{"success", 1}, {"failed", 1}}));
     EXPECT_EQ(existing({done, cancelled, live}), "0 0 1");
-    EXPECT_EQ(count("tasks", fmt::format("run_id <> {}", live.value())), 0);
-    EXPECT_EQ(count("steps", fmt::format("run_id <> {}", live.value())), 0);
-    EXPECT_EQ(drain(), 4) << "the live one goes on";
+    EXPECT_EQ(count(Rows::tasks), count(Rows::tasks, live));
+    EXPECT_EQ(count(Rows::steps), count(Rows::steps, live));
+    EXPECT_EQ(drain(), 4) << "the live run continues";
 }
 
-TEST_P(PruneRulesTest, what_a_live_run_has_started_stays_until_that_ends) {
+TEST_P(PruneRulesTest, runs_started_by_a_live_run_stay_until_it_ends) {
     make_workflow("child");
     keep(RetentionKind::success, "child", {.age = 0s});
     const Held parent = trigger_and_claim();
@@ -453,16 +458,16 @@ TEST_P(PruneRulesTest, a_retry_outlives_what_it_is_a_retry_of) {
     const RunId retry = store().retry(origin).id();
     EXPECT_EQ(prune(), (Counts{{"failed", 1}}));
     EXPECT_FALSE(exists(origin));
-    ASSERT_EQ(store().lineage(retry).size(), 1U);
+    ASSERT_EQ(store().run(retry).lineage().size(), 1U);
     ASSERT_EQ(commit(success(claim_one().lease())), WriteStatus::done);
     EXPECT_EQ(status(retry), RunStatus::success);
     EXPECT_EQ(error_of([&] { store().retry(origin); }).code(), ErrorCode::run_not_found);
 }
 
-TEST_P(PruneRulesTest, a_schedule_goes_on_without_its_last_run) {
+TEST_P(PruneRulesTest, a_schedule_continues_without_its_last_run) {
     keep(RetentionKind::success, "job", {.age = 0s});
     for (const Overlap overlap : {Overlap::skip, Overlap::queue_one}) {
-        store().schedule("s", "job", "@every 10s", Json{"1"}, {.overlap = overlap});
+        store().create_schedule("s", "job", "@every 10s", Json{"1"}, {.overlap = overlap});
         for (int fires = 0; fires < 2; ++fires) {
             advance(10s);
             look_for_schedules();

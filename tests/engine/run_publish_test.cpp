@@ -1,4 +1,4 @@
-// Events of runs: ctx.publish, and what runs publish by themselves.
+// Events of runs: ctx.publish, and automatic events.
 #include <pawl/json.h>
 
 #include "seam/outbox_record.h"
@@ -31,7 +31,7 @@ protected:
         worker.host = "here";
         worker.lease = 30s;
         worker.handlers = {handler};
-        return store().backend()->register_worker(worker);
+        return detail::Access::backend(store())->register_worker(worker);
     }
 };
 PAWL_FOR_EACH_BACKEND(RunPublishTest);
@@ -78,7 +78,7 @@ TEST_P(RunPublishTest, a_replay_does_not_publish_twice) {
     EXPECT_EQ(of_run(run), "before after");
 }
 
-TEST_P(RunPublishTest, what_cannot_be_an_event_throws_and_publishes_nothing) {
+TEST_P(RunPublishTest, an_invalid_event_throws_and_publishes_nothing) {
     make_workflow("job", {.max_attempts = 1});
     ErrorCode code{};
     ErrorCode too_long{};
@@ -116,7 +116,7 @@ TEST_P(RunPublishTest, a_commit_that_is_repeated_in_doubt_publishes_once) {
     EXPECT_EQ(of_run(held.id()), "made");
 }
 
-TEST_P(RunPublishTest, who_has_lost_the_lease_publishes_nothing) {
+TEST_P(RunPublishTest, a_worker_that_has_lost_the_lease_publishes_nothing) {
     make_workflow();
     const Held held = trigger_and_claim();
     advance(31s);
@@ -181,7 +181,7 @@ TEST_P(RunPublishTest, ends_are_published_with_their_output_or_error) {
     EXPECT_FALSE(failed.contains("output"));
 }
 
-TEST_P(RunPublishTest, a_flow_without_steps_tells_of_its_end_as_others_do) {
+TEST_P(RunPublishTest, a_flow_without_steps_publishes_its_end_like_others) {
     store().create_flow("empty");
     make_workflow("empty", {.audit = AuditLevel::all, .publish = PublishLevel::ends});
     const RunId run = trigger("empty");
@@ -288,7 +288,7 @@ TEST_P(RunPublishTest, no_handler_and_dead_letters_are_alerts) {
     register_worker("graves");
     const RunId lost = trigger();
     const std::vector<std::string> prefixes{"job"};
-    EXPECT_EQ(store().backend()->fail_unhandled(prefixes), std::vector{lost});
+    EXPECT_EQ(detail::Access::backend(store())->fail_unhandled(prefixes), std::vector{lost});
     EXPECT_EQ(of_run(lost), "run.no_handler_registered run.dead_lettered");
     const Held bad = trigger_and_claim();
     commit(failure(bad.lease()));
@@ -298,7 +298,7 @@ TEST_P(RunPublishTest, no_handler_and_dead_letters_are_alerts) {
     EXPECT_EQ(of_run(good.id()), "");
 }
 
-TEST_P(RunPublishTest, a_workflow_that_does_not_ask_publishes_nothing_beside_one_that_does) {
+TEST_P(RunPublishTest, only_workflows_that_are_configured_to_publish_do_so) {
     make_workflow("loud", {.publish = PublishLevel::ends});
     make_workflow("quiet");
     make_workflow("alerts", {.publish = PublishLevel::alerts});

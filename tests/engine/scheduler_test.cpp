@@ -1,4 +1,4 @@
-// The scheduler inside a worker: it fires by itself when the time has come.
+// The scheduler inside a worker: it fires by itself when a fire time has arrived.
 #include <pawl/json.h>
 
 #include "support/schedule_test.h"
@@ -32,13 +32,15 @@ TEST_P(SchedulerWakeupTest, a_worker_fires_and_runs_what_is_due) {
     EXPECT_EQ(runs()[1].output->text, "8");
 }
 
-TEST_P(SchedulerWakeupTest, a_schedule_made_meanwhile_is_seen) {
+TEST_P(SchedulerWakeupTest, a_schedule_created_in_the_meantime_is_seen) {
     const Worker worker = working();
-    store().schedule("s", "job", "@hourly", Json{"1"}, {.start = time_of("2026-01-01 00:00")});
+    store().create_schedule(
+        "s", "job", "@hourly", Json{"1"}, {.start = time_of("2026-01-01 00:00")}
+    );
     set("2026-01-01 01:00");
     EXPECT_TRUE(succeeded(1));
-    // By another process, so to say.
-    open().schedule("t", "job", "30 * * * *", Json{"1"});
+    // As another process would.
+    open().create_schedule("t", "job", "30 * * * *", Json{"1"});
     testing::set_clock(open(), time_of("2026-01-01 01:30"));
     EXPECT_TRUE(succeeded(2));
 }
@@ -55,7 +57,7 @@ TEST_P(SchedulerTest, it_fires_in_real_time_too) {
     }
 }
 
-TEST_P(SchedulerTest, what_waits_for_the_end_of_a_run_goes_on_by_itself) {
+TEST_P(SchedulerTest, a_fire_that_waits_for_the_end_of_a_run_continues_by_itself) {
     make("@hourly", {.overlap = Overlap::queue_one});
     look_at("2026-01-01 01:00");
     look_at("2026-01-01 02:00");
@@ -91,25 +93,26 @@ TEST_P(SchedulerTest, a_stopped_worker_fires_nothing) {
     EXPECT_TRUE(succeeded(1));
     ASSERT_TRUE(worker_is_idle(store()));
     worker.stop();
-    EXPECT_EQ(store().backend()->wake_hub().waiters(), 0U) << "its scheduler has ended";
+    EXPECT_EQ(detail::Access::backend(store())->wake_hub().waiters(), 0U)
+        << "its scheduler has ended";
     set("2026-01-01 02:00");
     EXPECT_EQ(fired(), "01:00");
     look();
     EXPECT_EQ(fired(), "01:00, 02:00");
 }
 
-TEST_P(SchedulerTest, where_nothing_is_due_it_says_when_to_look_again) {
-    runtime::Scheduler scheduler(*store().backend());
-    EXPECT_EQ(scheduler.look(), Duration(30s)) << "no schedule at all";
+TEST_P(SchedulerTest, if_nothing_is_due_it_returns_when_to_check_again) {
+    runtime::Scheduler scheduler(*detail::Access::backend(store()));
+    EXPECT_EQ(scheduler.fire_due(), Duration(30s)) << "no schedule at all";
     make("@hourly");
-    EXPECT_EQ(scheduler.look(), Duration(30s)) << "the next is an hour away";
+    EXPECT_EQ(scheduler.fire_due(), Duration(30s)) << "the next is an hour away";
     set("2026-01-01 00:59:50");
-    EXPECT_EQ(scheduler.look(), Duration(10s));
+    EXPECT_EQ(scheduler.fire_due(), Duration(10s));
     set("2026-01-01 01:00");
-    EXPECT_EQ(scheduler.look(), Duration(30s)) << "it has fired";
-    store().schedule("t", "job", "@every 5s");
+    EXPECT_EQ(scheduler.fire_due(), Duration(30s)) << "it has fired";
+    store().create_schedule("t", "job", "@every 5s");
     set("2026-01-01 01:00:10");
-    EXPECT_EQ(scheduler.look(), Duration(5s));
+    EXPECT_EQ(scheduler.fire_due(), Duration(5s));
 }
 
 }  // namespace

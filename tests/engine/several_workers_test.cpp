@@ -1,4 +1,4 @@
-// One process with workers for several stores, and the signals that end them all.
+// One process with workers for several stores, and the signals that stop all of them.
 #include <csignal>
 #include <latch>
 #include <pawl/json.h>
@@ -63,7 +63,7 @@ TEST_P(SeveralWorkersTest, a_signal_from_before_does_not_end_workers_that_come_l
     for (const Worker& made : workers) EXPECT_EQ(made.status(), WorkerStatus::stopped);
 }
 
-TEST_P(SeveralWorkersTest, when_one_cannot_poll_the_others_are_stopped_and_it_is_told) {
+TEST_P(SeveralWorkersTest, when_one_cannot_poll_the_others_are_stopped_and_the_error_is_thrown) {
     auto workers = one_for_each([](HandlerContext&) {});
     workers[1].stop();
     EXPECT_EQ(error_of([&] { poll_forever(workers); }).code(), ErrorCode::invalid_transition);

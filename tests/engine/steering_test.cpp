@@ -1,4 +1,4 @@
-// What others do to a worker and its runs reaches it without a heartbeat.
+// Operations of others on a worker and its runs reach it without a heartbeat.
 #include <latch>
 
 #include "support/workflow_test.h"
@@ -8,7 +8,7 @@ namespace {
 
 class SteeringTest : public WorkflowTest {
 protected:
-    // No heartbeat comes during a test, nor any fallback look.
+    // No heartbeat and no fallback poll is due during a test.
     template <class F>
     [[nodiscard]] Worker deaf_worker(F function) const {
         return worker("w")
@@ -86,7 +86,7 @@ TEST_P(SteeringTest, commits_of_others_cost_a_worker_no_heartbeats) {
     const long before = beats();
     const Queue queue = open().create_queue("other");
     for (int i = 0; i < 50; ++i) queue.enqueue(Json{"1"});
-    // On PostgreSQL a listener that connects only now makes the worker beat once.
+    // On PostgreSQL, a listener that connects only now causes one heartbeat.
     EXPECT_LE(beats(), before + 1);
     go.count_down();
 }

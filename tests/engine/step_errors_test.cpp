@@ -1,4 +1,4 @@
-// What becomes of errors: retried, recorded, thrown again the same, or the end of the run.
+// Errors of steps: retried, recorded, thrown again on a replay, or the end of the run.
 #include <pawl/json.h>
 
 #include "support/workflow_test.h"
@@ -18,7 +18,7 @@ protected:
         WorkflowTest::SetUp();
         freeze();
     }
-    // Polls and lets the backoff pass until the run has ended.
+    // Polls and advances the clock over the backoff until the run has ended.
     void work_off(Worker& worker, RunId run) const {
         for (int i = 0; i < 20 && !is_finished(status(run)); ++i) {
             worker.poll_once();
@@ -122,7 +122,7 @@ TEST_P(StepErrorsTest, a_transient_error_may_name_its_own_delay) {
     EXPECT_EQ(info(run).visible_at, start + 42s);
 }
 
-TEST_P(StepErrorsTest, a_permanent_error_fails_the_step_and_uncaught_the_run_at_once) {
+TEST_P(StepErrorsTest, a_permanent_error_fails_the_step_and_uncaught_the_run_immediately) {
     make_workflow();
     const RunId run = trigger();
     int calls = 0;
@@ -210,7 +210,7 @@ TEST_P(StepErrorsTest, a_step_error_that_is_thrown_out_of_another_steps_body_is_
     EXPECT_EQ(error_in(step(run, "report").error).type, "step_failed");
 }
 
-TEST_P(StepErrorsTest, whatever_a_body_throws_is_put_into_words) {
+TEST_P(StepErrorsTest, every_exception_of_a_body_becomes_an_error_message) {
     make_workflow("job", {.max_attempts = 1});
     auto made = worker_for([](Context& ctx, int kind) {
         ctx.step("a", [&] {
@@ -266,7 +266,7 @@ TEST_P(StepErrorsTest, recorded_progress_gives_the_run_new_attempts) {
     EXPECT_EQ(status(run), RunStatus::success);
 }
 
-TEST_P(StepErrorsTest, a_permanent_error_outside_of_steps_ends_the_run_at_once) {
+TEST_P(StepErrorsTest, a_permanent_error_outside_of_steps_ends_the_run_immediately) {
     make_workflow();
     const RunId run = trigger();
     int calls = 0;
@@ -312,7 +312,7 @@ TEST_P(StepErrorsTest, a_recorded_output_of_another_type_is_a_permanent_error) {
     EXPECT_EQ(error_in(info(run).error).type, "serialization_error");
 }
 
-TEST_P(StepErrorsTest, no_events_are_kept_where_audit_is_off) {
+TEST_P(StepErrorsTest, no_events_are_kept_if_audit_is_off) {
     make_workflow("job", {.audit = AuditLevel::off});
     const RunId run = trigger();
     auto made = worker_for([](Context& ctx) { ctx.step("a", [] { throw TransientError("no"); }); });

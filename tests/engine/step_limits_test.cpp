@@ -1,4 +1,4 @@
-// Bad input inside a run, and the times of steps and runs.
+// Invalid arguments inside a run, and the timeouts of steps and runs.
 #include <atomic>
 #include <latch>
 #include <pawl/json.h>
@@ -15,7 +15,7 @@ protected:
         options.max_payload_bytes = 10'000;
         return options;
     }
-    // Runs the function once, without any further attempt.
+    // Executes the function once, without a further attempt.
     template <class F>
     RunId run_once(F function) const {
         make_workflow("job", {.max_attempts = 1});
@@ -37,7 +37,7 @@ TEST_P(StepLimitsTest, bad_step_ids_are_refused_and_the_body_does_not_run) {
          std::vector<std::string>{"", "a#2", std::string(256, 'a'), std::string("a\0b", 3)}) {
         const RunId run = run_once([&](Context& ctx) { ctx.step(id, [&] { ++calls; }); });
         EXPECT_EQ(error_of_run(run).type, "invalid_argument") << id;
-        EXPECT_TRUE(store().steps(run).empty());
+        EXPECT_TRUE(store().run(run).steps().empty());
     }
     EXPECT_EQ(calls, 0);
     const RunId longest =
@@ -65,7 +65,7 @@ TEST_P(StepLimitsTest, a_step_output_over_the_limit_fails_the_step_for_good) {
     EXPECT_EQ(step(run, "large").status, StepStatus::error);
 }
 
-TEST_P(StepLimitsTest, a_step_output_that_is_no_json_fails_the_step_for_good) {
+TEST_P(StepLimitsTest, a_step_output_that_is_not_json_fails_the_step_for_good) {
     const RunId no_json = run_once([&](Context& ctx) { ctx.step("a", [] { return Json{"{"}; }); });
     EXPECT_EQ(error_of_run(no_json).type, "serialization_error");
     const RunId no_utf8 =
@@ -86,11 +86,11 @@ TEST_P(StepLimitsTest, bad_step_options_are_refused) {
              {.max_attempts = 0}, {.backoff_base = -1s}, {.timeout = 0s}, {.input = Json{"{"}}}) {
         const RunId run = run_once([&](Context& ctx) { ctx.step("a", bad, [] {}); });
         EXPECT_EQ(status(run), RunStatus::error);
-        EXPECT_TRUE(store().steps(run).empty());
+        EXPECT_TRUE(store().run(run).steps().empty());
     }
 }
 
-TEST_P(StepLimitsTest, a_step_that_takes_too_long_is_told_and_has_failed_whatever_it_returns) {
+TEST_P(StepLimitsTest, a_step_that_takes_too_long_is_notified_and_fails_whatever_it_returns) {
     std::atomic<bool> told = false;
     const RunId run = run_once([&](Context& ctx) {
         return ctx.step("slow", {.timeout = 50ms}, [&] {
@@ -142,7 +142,7 @@ TEST_P(StepLimitsTest, the_next_step_has_a_token_of_its_own) {
     EXPECT_EQ(status(run), RunStatus::success);
 }
 
-TEST_P(StepLimitsTest, a_run_that_takes_too_long_is_told_and_ends_as_a_timeout) {
+TEST_P(StepLimitsTest, a_run_that_takes_too_long_is_notified_and_ends_as_a_timeout) {
     make_workflow("job", {.run_timeout = 200ms});
     const RunId run = trigger();
     std::atomic<bool> told = false;
@@ -183,7 +183,7 @@ TEST_P(StepLimitsTest, a_long_step_is_shown_as_running) {
     auto made = worker_for([&](Context& ctx) { ctx.step("long", [&] { go.wait(); }); });
     made.start();
     EXPECT_TRUE(eventually([&] {
-        const auto steps = store().steps(run);
+        const auto steps = store().run(run).steps();
         return steps.size() == 1 && steps[0].status == StepStatus::running &&
                steps[0].started_at.has_value();
     }));

@@ -14,7 +14,7 @@ struct Parcel {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Parcel, item, count)
 
-// Its JSON keeps only whole numbers: what comes back shows whether it was stored and decoded.
+// Its JSON keeps only whole numbers, so the result shows whether it was stored and decoded.
 struct Rounded {
     double value = 0;
 };
@@ -138,7 +138,7 @@ TEST_P(StepsTest, a_step_returns_only_when_its_result_is_committed) {
     (void)trigger();
     auto made = worker_for([&](Context& ctx) {
         ctx.step("a", [] { return 1; });
-        seen = other.step(ctx.run_id(), "a").status;
+        seen = other.run(ctx.run_id()).step("a").status;
     });
     made.poll_once();
     EXPECT_EQ(seen, StepStatus::success);
@@ -162,7 +162,7 @@ TEST_P(StepsTest, the_same_id_again_is_numbered) {
     EXPECT_EQ(calls, 3);
 }
 
-TEST_P(StepsTest, the_context_knows_where_it_is) {
+TEST_P(StepsTest, the_context_has_the_current_run_and_step) {
     make_workflow();
     const RunId run = trigger();
     std::vector<std::string> seen;
@@ -231,7 +231,7 @@ TEST_P(StepsTest, a_run_with_many_steps_is_replayed_whole) {
     made.poll_once();
     EXPECT_EQ(calls, 100);
     EXPECT_EQ(info(run).output, Json{"4950"});
-    EXPECT_EQ(store().steps(run).size(), 100U);
+    EXPECT_EQ(store().run(run).steps().size(), 100U);
 }
 
 TEST_P(StepsTest, steps_over_the_budget_of_a_claim_are_loaded_when_needed) {
@@ -326,7 +326,7 @@ TEST_P(StepsTest, messages_and_runs_are_worked_by_one_worker) {
     EXPECT_EQ(status(run), RunStatus::success);
 }
 
-TEST_P(StepsTest, many_runs_at_once_all_succeed) {
+TEST_P(StepsTest, many_concurrent_runs_all_succeed) {
     make_workflow();
     const auto runs = trigger_many(300);
     auto made = worker("w")
@@ -343,7 +343,7 @@ TEST_P(StepsTest, many_runs_at_once_all_succeed) {
     EXPECT_TRUE(eventually([&] { return store().count_runs().success == 300; }));
     for (const std::size_t i : {0U, 150U, 299U})
         EXPECT_EQ(info(runs[i]).output, Json{std::to_string(2 * i)});
-    EXPECT_EQ(count("steps"), 600);
+    EXPECT_EQ(count(Rows::steps), 600);
 }
 
 }  // namespace

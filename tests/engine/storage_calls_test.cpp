@@ -1,5 +1,5 @@
-// What a run costs its database: one commit for a step, nothing for a replayed one, and one batch
-// for all heartbeats.
+// The database calls of a run: one commit per step, none for a replayed step, and one batch for all
+// heartbeats.
 #include <atomic>
 #include <latch>
 #include <pawl/json.h>
@@ -27,11 +27,11 @@ protected:
         base::crash_hook = nullptr;
         WorkflowTest::TearDown();
     }
-    // How many calls of the hook one commit is.
+    // The number of hook calls per commit.
     [[nodiscard]] int calls_of_a_commit() const {
         make_workflow("measured");
         const Held held = trigger_and_claim("measured");
-        // The check for a live worker runs on a thread of its own, and calls the store.
+        // The check for a live worker runs on a separate thread and calls the store.
         EXPECT_TRUE(eventually([&] {
             return log_text().find("'measured' has no live worker") != std::string::npos;
         }));
@@ -53,7 +53,7 @@ protected:
             .housekeeping(false)
             .create(store());
     }
-    // A run's first execution with that many steps, and its second, which replays them.
+    // The first execution of a run with that many steps, and the second one, which replays them.
     [[nodiscard]] std::pair<int, int> calls_of_a_run(int steps) const {
         const RunId run = trigger();
         std::atomic<int> executed = 0;
@@ -80,7 +80,7 @@ TEST_P(StorageCallsTest, a_step_is_one_commit_and_its_replay_nothing) {
     ASSERT_GT(of_a_commit, 0);
     const auto [first_short, second_short] = calls_of_a_run(10);
     const auto [first_long, second_long] = calls_of_a_run(310);
-    // Other threads call the store too, for wake-ups and heartbeats, and may do so during either.
+    // Other threads also call the store, for wake-ups and heartbeats, and may do so during either.
     const int slack = 30 * of_a_commit;
     EXPECT_GE(first_long - first_short, 300 * of_a_commit - slack);
     EXPECT_LE(first_long - first_short, 300 * of_a_commit + slack);
@@ -111,7 +111,7 @@ TEST_P(StorageCallsTest, the_heartbeats_of_all_runs_are_one_batch) {
     started.wait();
     const auto began = std::chrono::steady_clock::now();
     calls_of_workers = 0;
-    // Two beats: each extends every lease to the same time.
+    // Two heartbeats: each extends every lease to the same time.
     for (int beat = 1; beat <= 2; ++beat) {
         advance(500ms);
         EXPECT_TRUE(eventually([&] {
@@ -125,7 +125,7 @@ TEST_P(StorageCallsTest, the_heartbeats_of_all_runs_are_one_batch) {
     }
     const auto passed = std::chrono::steady_clock::now() - began;
     const auto beats = passed / std::chrono::seconds(1) + 2;
-    // A beat is two calls at most, and the moved clock wakes the claimer, who looks around.
+    // A heartbeat is at most two calls, and the changed clock wakes the claimer, which polls.
     EXPECT_LE(calls_of_workers, of_a_commit * (2 * beats + 10));
     go.count_down();
 }

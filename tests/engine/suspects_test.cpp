@@ -1,5 +1,4 @@
-// Runs that came back twice without a report: executed alone, as far as that is possible in a
-// moment.
+// Runs that were delivered twice without a report: executed alone, as far as that is possible soon.
 #include <atomic>
 #include <latch>
 #include <pawl/json.h>
@@ -18,7 +17,7 @@ protected:
         make_workflow();
         make_workflow("long", {.lease = 10h});
     }
-    // It was handed out twice; it can be claimed when a minute has passed.
+    // It was delivered twice; it can be claimed after a minute.
     [[nodiscard]] RunId trigger_suspect() const {
         const RunId run = trigger("job", Json{"true"});
         (void)claim_one();
@@ -90,13 +89,13 @@ TEST_P(SuspectsTest, a_worker_whose_threads_are_all_taken_has_a_slot_for_a_suspe
     started.wait();
     (void)trigger("long");
     EXPECT_TRUE(eventually([&] { return inside == 2; }));
-    // There is no room for a claim now; what was claimed just before has a slot all the same.
+    // There is no room for a claim now, but the run claimed before has a slot.
     advance(1min);
     go.count_down();
     EXPECT_TRUE(finished(suspect));
 }
 
-TEST_P(SuspectsTest, nothing_new_is_started_beside_a_suspect_for_a_moment) {
+TEST_P(SuspectsTest, nothing_new_is_started_with_a_suspect_for_a_moment) {
     make_workflow("other");
     const RunId suspect = trigger_suspect();
     advance(1min);
@@ -123,7 +122,7 @@ TEST_P(SuspectsTest, nothing_new_is_started_beside_a_suspect_for_a_moment) {
     EXPECT_GE(took, 200ms);
 }
 
-TEST_P(SuspectsTest, an_idle_worker_executes_a_suspect_at_once) {
+TEST_P(SuspectsTest, an_idle_worker_executes_a_suspect_immediately) {
     const RunId suspect = trigger_suspect();
     advance(1min);
     auto made = worker_with_both();
@@ -136,7 +135,7 @@ TEST_P(SuspectsTest, poll_once_executes_all_suspects) {
     std::vector<RunId> suspects;
     for (int i = 0; i < 3; ++i) suspects.push_back(trigger("job", Json{"true"}));
     for (int i = 0; i < 2; ++i) {
-        // A claim has one suspect at most.
+        // A claim has at most one suspect.
         while (!claim(10).messages.empty()) {
         }
         advance(1min);
@@ -148,10 +147,10 @@ TEST_P(SuspectsTest, poll_once_executes_all_suspects) {
     for (const RunId run : suspects) EXPECT_EQ(status(run), RunStatus::success);
 }
 
-TEST_P(SuspectsTest, a_suspect_that_is_claimed_beside_others_waits_for_them) {
+TEST_P(SuspectsTest, a_suspect_that_is_claimed_with_others_waits_for_them) {
     auto made = worker_with_both();
     made.start();
-    // On PostgreSQL a claim looks for ready runs first when it has looked for due ones just before.
+    // On PostgreSQL a claim searches ready runs first if it has just searched due ones.
     const RunId first = trigger("job", Json{"false"});
     ASSERT_TRUE(finished(first));
     const RunId suspect = trigger("job", Json{"true"}, {.delay = 1h});
@@ -166,7 +165,7 @@ TEST_P(SuspectsTest, a_suspect_that_is_claimed_beside_others_waits_for_them) {
         " then 'ready' else 'waiting' end, strikes = case when message_id = " +
         std::to_string(other.value()) + " then 0 else 2 end"
     );
-    // On SQLite, and wherever due runs are looked for first, the suspect comes before the other.
+    // On SQLite, and whenever due runs are searched first, the suspect comes before the other run.
     started.wait();
     const auto began = std::chrono::steady_clock::now();
     EXPECT_TRUE(eventually([&] { return info(suspect).delivery >= 1; }));
@@ -190,7 +189,7 @@ TEST_P(SuspectsTest, a_worker_that_always_has_other_work_gets_to_a_suspect) {
                     const int mine = ++count;
                     if (done) return;
                     (void)trigger("busy");
-                    // Until the next one is there too, unless the worker claims no more.
+                    // Until the next one has arrived, unless the worker no longer claims.
                     const auto until = std::chrono::steady_clock::now() + 200ms;
                     (void)eventually([&] {
                         return count > mine || done || std::chrono::steady_clock::now() > until;

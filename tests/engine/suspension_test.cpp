@@ -1,4 +1,4 @@
-// A Context used in ways it is not made for.
+// Wrong uses of a Context.
 #include <future>
 #include <pawl/json.h>
 #include <thread>
@@ -65,7 +65,7 @@ TEST_P(SuspensionTest, after_a_swallowed_suspension_every_call_suspends_again) {
     EXPECT_EQ(step_ids(run), std::vector<std::string>{"ask"});
 }
 
-TEST_P(SuspensionTest, a_suspension_is_no_std_exception) {
+TEST_P(SuspensionTest, a_suspension_is_not_a_std_exception) {
     bool seen = false;
     const RunId run = run_once([&](Context& ctx) {
         try {
@@ -116,7 +116,7 @@ TEST_P(SuspensionTest, a_call_from_a_destructor_during_unwinding_is_refused) {
     });
     EXPECT_EQ(by_exception, ErrorCode::context_misuse);
     EXPECT_EQ(step_ids(run), std::vector<std::string>{"after"});
-    EXPECT_EQ(status(run), RunStatus::success) << "it goes on after the exception was handled";
+    EXPECT_EQ(status(run), RunStatus::success) << "it continues after the exception was handled";
     std::optional<ErrorCode> by_suspension;
     const RunId suspended = run_once([&](Context& ctx) {
         const Recorder recorder{ctx, by_suspension};

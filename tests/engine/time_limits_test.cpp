@@ -1,4 +1,4 @@
-// Times that no database can wait for, and functions that do not end when their time is over.
+// Times that no database can wait for, and functions that do not return at their timeout.
 #include <atomic>
 #include <latch>
 #include <pawl/json.h>
@@ -12,7 +12,7 @@ namespace {
 
 class TimeLimitsTest : public WorkflowTest {
 protected:
-    // Runs the function once; it fails as it would in the second attempt.
+    // Executes the function once; it fails as in the second attempt.
     template <class F>
     [[nodiscard]] model::RunError error_of_run(F function) const {
         make_workflow("job", {.max_attempts = 1});
@@ -67,7 +67,7 @@ TEST_P(TimeLimitsTest, a_transient_error_with_a_time_beyond_a_hundred_years_is_t
     EXPECT_EQ(queue.stats().dead, 1);
 }
 
-TEST_P(TimeLimitsTest, a_transient_error_whose_time_has_passed_is_tried_again_at_once) {
+TEST_P(TimeLimitsTest, a_transient_error_whose_time_has_passed_is_tried_again_immediately) {
     make_workflow();
     const RunId run = trigger();
     std::atomic<int> calls = 0;
@@ -98,12 +98,12 @@ TEST_P(TimeLimitsTest, a_sleep_ends_before_the_year_10000) {
     }
 }
 
-TEST_P(TimeLimitsTest, who_waits_for_what_is_millennia_away_sleeps_meanwhile) {
+TEST_P(TimeLimitsTest, a_wait_for_a_time_that_is_millennia_away_sleeps) {
     static std::atomic<int> calls;
     const Queue queue = make_queue();
     const Timestamp far = std::chrono::sys_days(std::chrono::year(9998) / 1 / 1);
     const MessageId id = queue.enqueue(Json{"1"}, {.at = far});
-    EXPECT_EQ(queue.get(id)->visible_at, far);
+    EXPECT_EQ(queue.find(id)->visible_at, far);
     calls = 0;
     base::crash_hook = [] { ++calls; };
     EXPECT_TRUE(queue.dequeue({.wait = 300ms}).empty());
@@ -111,7 +111,7 @@ TEST_P(TimeLimitsTest, who_waits_for_what_is_millennia_away_sleeps_meanwhile) {
     EXPECT_LT(calls, 20);
 }
 
-TEST_P(TimeLimitsTest, the_times_of_stores_workers_and_hand_outs_have_the_same_limits) {
+TEST_P(TimeLimitsTest, the_times_of_stores_workers_and_deliveries_have_the_same_limits) {
     const auto refused = [](const auto& call) {
         return error_of(call).code() == ErrorCode::invalid_argument;
     };
@@ -134,7 +134,7 @@ TEST_P(TimeLimitsTest, the_times_of_stores_workers_and_hand_outs_have_the_same_l
     EXPECT_TRUE(refused([&] { (void)made.lease(centuries).create(store()); }));
 }
 
-TEST_P(TimeLimitsTest, waiting_and_stopping_may_take_for_ever) {
+TEST_P(TimeLimitsTest, waiting_and_stopping_may_have_no_limit) {
     make_workflow();
     const RunId run = trigger();
     std::latch started(1);

@@ -1,8 +1,9 @@
-// Results: waiting for a run in this and in another process's store, typed workflows, handler
-// forms.
+// Results: waiting for a run in the store of this and of another process, typed workflows, forms of
+// handlers.
 #include <atomic>
 #include <future>
 #include <latch>
+#include <pawl/compat.h>
 #include <pawl/json.h>
 #include <thread>
 
@@ -217,7 +218,7 @@ TEST_P(WaitTest, the_consumer_form_works_one_workflow) {
     auto made = consumer("worker-1", 8080, "zip_files").handler(zip_files).create(store());
     made.start();
     EXPECT_EQ(zip.trigger({"a", 1}).execute(store()).wait(30s), (Result{"a/1.zip"}));
-    const WorkerInfo seen = store().worker(made.id());
+    const WorkerInfo seen = store().worker_info(made.id());
     EXPECT_EQ(seen.name, "worker-1");
     EXPECT_EQ(seen.port, 8080);
     EXPECT_EQ(seen.handlers, std::vector<std::string>{"zip_files"});
@@ -228,7 +229,7 @@ TEST_P(WaitTest, typed_triggers_go_in_batches_too) {
     make_workflow("note");
     const std::vector<Trigger> batch{
         zip.trigger({"a", 1}), note.trigger(5), zip.trigger({"b", 2}).priority(9)};
-    const auto runs = execute_many(batch, store());
+    const auto runs = store().trigger(batch);
     ASSERT_EQ(runs.size(), 3U);
     EXPECT_EQ(runs[1].info().workflow, "note");
     EXPECT_EQ(runs[2].info().priority, 9);

@@ -1,5 +1,4 @@
-// A worker takes what it can work on, keeps its word to those who steer it, and lets no handler
-// hold up the others.
+// A worker claims what it can execute, reacts to operators, and no handler blocks the others.
 #include <latch>
 #include <pawl/json.h>
 
@@ -57,10 +56,10 @@ TEST_P(WorkerFairnessTest, a_worker_that_is_suspended_while_it_is_busy_takes_not
     EXPECT_TRUE(eventually([&] { return queue.stats().archived == 1; }));
     made.stop();
     EXPECT_EQ(queue.stats().ready, 1);
-    EXPECT_EQ(take_one(queue).delivery, 1) << "nobody has had it before";
+    EXPECT_EQ(take_one(queue).delivery, 1) << "it was not delivered before";
 }
 
-TEST_P(WorkerFairnessTest, a_worker_goes_on_when_the_store_says_that_it_polls) {
+TEST_P(WorkerFairnessTest, a_worker_continues_when_the_store_reports_that_it_polls) {
     const Queue queue = make_queue();
     auto made =
         worker("w").on_message("work", [](const Message&) {}).heartbeat(20ms).create(store());
@@ -79,10 +78,10 @@ TEST_P(WorkerFairnessTest, a_started_worker_is_not_polled_by_hand) {
     auto made = worker("w").on_message("work", [](const Message&) {}).create(store());
     made.start();
     EXPECT_EQ(error_of([&] { made.poll_once(); }).code(), ErrorCode::invalid_transition);
-    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::polling);
+    EXPECT_EQ(store().worker_info(made.id()).status, WorkerStatus::polling);
 }
 
-TEST_P(WorkerFairnessTest, a_stop_callback_that_takes_long_holds_up_nobody) {
+TEST_P(WorkerFairnessTest, a_slow_stop_callback_does_not_block_others) {
     make_workflow("slow");
     make_workflow("other");
     const RunId slow = trigger("slow");

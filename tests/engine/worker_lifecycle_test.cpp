@@ -11,7 +11,7 @@ namespace {
 
 class WorkerLifecycleTest : public StoreTest {
 protected:
-    // A handler that tells when it has begun and returns when it is let go.
+    // A handler that signals its start and returns when it is released.
     struct Blocking {
         std::latch begun{1};
         std::latch go{1};
@@ -36,15 +36,15 @@ TEST_P(WorkerLifecycleTest, the_lease_is_extended_while_the_handler_runs) {
     made.start();
     blocking.begun.wait();
     const Queue seen = open().queue("work");
-    EXPECT_TRUE(is_extended_twice([&] { return seen.get(id)->visible_at; }));
-    EXPECT_EQ(seen.get(id)->state, MessageState::leased);
-    EXPECT_EQ(seen.get(id)->delivery, 1);
+    EXPECT_TRUE(is_extended_twice([&] { return seen.find(id)->visible_at; }));
+    EXPECT_EQ(seen.find(id)->state, MessageState::leased);
+    EXPECT_EQ(seen.find(id)->delivery, 1);
     blocking.go.count_down();
     EXPECT_TRUE(eventually([&] { return queue.stats().archived == 1; }));
     EXPECT_FALSE(blocking.asked_to_stop);
 }
 
-TEST_P(WorkerLifecycleTest, a_handler_is_told_when_its_message_was_taken_away) {
+TEST_P(WorkerLifecycleTest, a_handler_is_notified_when_its_lease_is_lost) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"});
     std::latch begun(1);
@@ -74,8 +74,10 @@ TEST_P(WorkerLifecycleTest, stop_waits_for_running_handlers) {
     blocking.begun.wait();
     ASSERT_TRUE(worker_is_idle(store()));
     std::jthread release([&] {
-        // stop() has begun when the claimer and the scheduler wait no more.
-        EXPECT_TRUE(eventually([&] { return store().backend()->wake_hub().waiters() == 0; }));
+        // stop() has begun when the claimer and the scheduler no longer wait.
+        EXPECT_TRUE(eventually([&] {
+            return detail::Access::backend(store())->wake_hub().waiters() == 0;
+        }));
         blocking.go.count_down();
     });
     const StopReport report = made.stop(30s);
@@ -84,7 +86,7 @@ TEST_P(WorkerLifecycleTest, stop_waits_for_running_handlers) {
     EXPECT_FALSE(blocking.asked_to_stop);
 }
 
-TEST_P(WorkerLifecycleTest, a_stuck_handler_is_reported_and_its_message_given_back) {
+TEST_P(WorkerLifecycleTest, a_stuck_handler_is_reported_and_its_message_released) {
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{"1"});
     Blocking blocking;
@@ -94,17 +96,17 @@ TEST_P(WorkerLifecycleTest, a_stuck_handler_is_reported_and_its_message_given_ba
         blocking.begun.wait();
         const StopReport report = made.stop(10ms);
         EXPECT_EQ(report.stuck, 1);
-        EXPECT_EQ(queue.get(id)->state, MessageState::ready);
-        EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::stopped);
-        EXPECT_EQ(take_one(queue).delivery, 2) << "others go on at once";
+        EXPECT_EQ(queue.find(id)->state, MessageState::ready);
+        EXPECT_EQ(store().worker_info(made.id()).status, WorkerStatus::stopped);
+        EXPECT_EQ(take_one(queue).delivery, 2) << "another worker continues immediately";
         blocking.go.count_down();
     }
     EXPECT_TRUE(blocking.asked_to_stop);
-    EXPECT_EQ(queue.get(id)->state, MessageState::leased) << "the late result is fenced off";
+    EXPECT_EQ(queue.find(id)->state, MessageState::leased) << "the late result is fenced off";
     EXPECT_EQ(queue.stats().archived, 0);
 }
 
-TEST_P(WorkerLifecycleTest, what_was_not_started_is_handed_back_without_a_strike) {
+TEST_P(WorkerLifecycleTest, messages_that_were_not_started_are_handed_back_without_a_strike) {
     const Queue queue = make_queue();
     const auto all = enqueue_many(queue, 4);
     Blocking blocking;
@@ -134,7 +136,7 @@ TEST_P(WorkerLifecycleTest, stop_is_idempotent_and_legal_before_the_start) {
     made.stop();
     made.stop();
     EXPECT_EQ(made.status(), WorkerStatus::stopped);
-    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::stopped);
+    EXPECT_EQ(store().worker_info(made.id()).status, WorkerStatus::stopped);
 }
 
 TEST_P(WorkerLifecycleTest, poll_forever_returns_after_a_stop) {
@@ -156,7 +158,7 @@ TEST_P(WorkerLifecycleTest, poll_forever_returns_after_an_interrupt) {
         made.interrupt();
     });
     made.poll_forever();
-    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::interrupted);
+    EXPECT_EQ(store().worker_info(made.id()).status, WorkerStatus::interrupted);
 }
 
 TEST_P(WorkerLifecycleTest, an_operator_suspends_and_resumes_it) {
@@ -168,14 +170,14 @@ TEST_P(WorkerLifecycleTest, an_operator_suspends_and_resumes_it) {
     operator_store.transition_worker(made.id(), WorkerEvent::suspend);
     ASSERT_TRUE(eventually([&] { return made.status() == WorkerStatus::suspended; }));
     queue.enqueue(Json{"1"});
-    const Timestamp beat = operator_store.worker(made.id()).heartbeat_at;
+    const Timestamp beat = operator_store.worker_info(made.id()).heartbeat_at;
     ASSERT_TRUE(eventually([&] {
-        return operator_store.worker(made.id()).heartbeat_at > beat + 100ms;
+        return operator_store.worker_info(made.id()).heartbeat_at > beat + 100ms;
     }));
     EXPECT_EQ(queue.stats().ready, 1) << "a suspended worker claims nothing";
     operator_store.transition_worker(made.id(), WorkerEvent::resume);
     EXPECT_TRUE(eventually([&] { return queue.stats().archived == 1; }));
-    EXPECT_EQ(operator_store.worker(made.id()).status, WorkerStatus::polling);
+    EXPECT_EQ(operator_store.worker_info(made.id()).status, WorkerStatus::polling);
 }
 
 TEST_P(WorkerLifecycleTest, an_operator_interrupts_poll_forever) {
@@ -206,8 +208,9 @@ TEST_P(WorkerLifecycleTest, heartbeats_reach_the_store) {
     make_queue();
     auto made =
         worker("w").on_message("work", [](const Message&) {}).heartbeat(20ms).create(store());
-    const Timestamp registered = store().worker(made.id()).heartbeat_at;
-    EXPECT_TRUE(eventually([&] { return store().worker(made.id()).heartbeat_at > registered; }));
+    const Timestamp registered = store().worker_info(made.id()).heartbeat_at;
+    EXPECT_TRUE(eventually([&] { return store().worker_info(made.id()).heartbeat_at > registered; })
+    );
 }
 
 }  // namespace

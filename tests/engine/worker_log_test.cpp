@@ -120,7 +120,7 @@ TEST_P(WorkerLogTest, a_poison_run) {
     EXPECT_EQ(made.poll_once(), 0);
     EXPECT_EQ(status(run), RunStatus::error);
     EXPECT_TRUE(contains(
-        log_text(), "error: " + name_of(made) + text_of(run) + " failed: poison: handed out 2 times"
+        log_text(), "error: " + name_of(made) + text_of(run) + " failed: poison: delivered 2 times"
     ));
 }
 
@@ -167,7 +167,7 @@ TEST_P(WorkerLogTest, thousands_of_failures_are_a_few_lines_and_a_number) {
     EXPECT_TRUE(logged(" lines about its work"));
 }
 
-TEST_P(WorkerLogTest, a_worker_that_can_do_nothing_says_so) {
+TEST_P(WorkerLogTest, a_worker_that_cannot_do_anything_logs_it) {
     make_workflow();
     auto made = worker("w")
                     .handle("job", [](Context&) {})
@@ -181,7 +181,7 @@ TEST_P(WorkerLogTest, a_worker_that_can_do_nothing_says_so) {
     EXPECT_FALSE(logged("the prefix 'jo'"));
 }
 
-TEST_P(WorkerLogTest, the_destructor_says_what_it_waits_for) {
+TEST_P(WorkerLogTest, the_destructor_logs_what_it_waits_for) {
     make_workflow();
     const RunId run = trigger();
     std::latch begun(1);

@@ -1,4 +1,4 @@
-// Handlers and the loop around them, in one process. Latches instead of sleeping.
+// Handlers and the loop around them, in one process. Uses latches instead of sleeps.
 #include <atomic>
 #include <latch>
 #include <pawl/json.h>
@@ -40,7 +40,7 @@ TEST_P(WorkerLoopTest, a_handler_that_returns_archives_its_message) {
     EXPECT_EQ(queue.archived().at(0).worker, made.id());
 }
 
-TEST_P(WorkerLoopTest, work_that_comes_later_is_found) {
+TEST_P(WorkerLoopTest, messages_that_arrive_later_are_found) {
     const Queue queue = make_queue();
     auto made = worker("w").on_message("work", [](const Message&) {}).create(store());
     made.start();
@@ -82,7 +82,7 @@ TEST_P(WorkerLoopTest, a_typed_handler_gets_its_value) {
     EXPECT_EQ(got, (std::vector{1, 2, 3}));
 }
 
-TEST_P(WorkerLoopTest, a_payload_of_another_type_is_a_dead_letter_at_once) {
+TEST_P(WorkerLoopTest, a_payload_of_another_type_is_a_dead_letter_immediately) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"\"text\""});
     auto made = worker("w").on_message("work", [](const int&) {}).create(store());
@@ -101,7 +101,7 @@ TEST_P(WorkerLoopTest, poll_once_does_what_is_there_and_returns) {
     EXPECT_EQ(made.poll_once(), 40) << "not only as many as there are threads";
     EXPECT_EQ(queue.stats().archived, 40);
     EXPECT_EQ(made.poll_once(), 0);
-    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::ready);
+    EXPECT_EQ(store().worker_info(made.id()).status, WorkerStatus::ready);
 }
 
 TEST_P(WorkerLoopTest, poll_once_takes_what_is_ready_of_all_its_handlers) {
@@ -119,7 +119,7 @@ TEST_P(WorkerLoopTest, poll_once_takes_what_is_ready_of_all_its_handlers) {
     EXPECT_EQ(store().queue("b").stats().archived, 20);
 }
 
-TEST_P(WorkerLoopTest, what_arrives_during_poll_once_does_not_keep_it_going) {
+TEST_P(WorkerLoopTest, messages_that_arrive_during_poll_once_do_not_extend_it) {
     const Queue queue = make_queue();
     std::atomic<int> executed = 0;
     auto made = worker("w")
@@ -140,7 +140,7 @@ TEST_P(WorkerLoopTest, what_arrives_during_poll_once_does_not_keep_it_going) {
     EXPECT_EQ(queue.stats().leased, 0);
 }
 
-TEST_P(WorkerLoopTest, what_poll_once_releases_is_for_the_next_call) {
+TEST_P(WorkerLoopTest, messages_that_poll_once_releases_are_left_for_the_next_call) {
     const Queue queue = make_queue();
     std::atomic<int> executed = 0;
     auto made = worker("w")
@@ -160,7 +160,8 @@ TEST_P(WorkerLoopTest, what_poll_once_releases_is_for_the_next_call) {
     for (const Message& message : queue.list(MessageState::ready)) EXPECT_EQ(message.strikes, 0);
 }
 
-// What arrives meanwhile and goes first must not hide what was ready at the call.
+// Messages that arrive in the meantime with a higher priority must not hide those that were ready
+// at the call.
 TEST_P(WorkerLoopTest, poll_once_gets_past_what_arrives_with_a_higher_priority) {
     const Queue queue = make_queue();
     std::atomic<int> ready = 0;
@@ -211,7 +212,7 @@ TEST_P(WorkerLoopTest, one_worker_serves_several_queues) {
     EXPECT_EQ(b, 5);
 }
 
-TEST_P(WorkerLoopTest, a_handler_that_throws_gives_its_message_back_and_the_loop_goes_on) {
+TEST_P(WorkerLoopTest, a_message_whose_handler_throws_is_released_and_the_loop_continues) {
     const Queue queue = make_queue();
     const auto all = enqueue_many(queue, 10);
     auto made = worker("w")
@@ -226,8 +227,8 @@ TEST_P(WorkerLoopTest, a_handler_that_throws_gives_its_message_back_and_the_loop
     made.start();
     EXPECT_TRUE(drained(queue, 9));
     EXPECT_TRUE(eventually([&] { return queue.stats().waiting == 1; }));
-    EXPECT_EQ(queue.get(all[3])->attempts, 1);
-    EXPECT_EQ(queue.get(all[3])->last_error, "no luck");
+    EXPECT_EQ(queue.find(all[3])->attempts, 1);
+    EXPECT_EQ(queue.find(all[3])->last_error, "no luck");
     queue.enqueue(Json{"1"});
     EXPECT_TRUE(drained(queue, 10));
 }
@@ -242,7 +243,7 @@ TEST_P(WorkerLoopTest, backoff_grows_with_the_attempts_and_has_jitter_up_to_a_ha
                     .create(store());
     for (const Duration raw : {1s, 2s, 4s, 4s}) {
         ASSERT_EQ(made.poll_once(), 1);
-        const auto delay = queue.get(id)->visible_at - store().now();
+        const auto delay = queue.find(id)->visible_at - store().now();
         EXPECT_GE(delay, raw);
         EXPECT_LE(delay, raw * 3 / 2);
         advance(6s);
@@ -258,10 +259,10 @@ TEST_P(WorkerLoopTest, a_transient_error_may_name_its_own_delay) {
                        "work", [](const Message&) { throw TransientError("later", 42s); }
         ).create(store());
     made.poll_once();
-    EXPECT_EQ(queue.get(id)->visible_at, start + 42s);
+    EXPECT_EQ(queue.find(id)->visible_at, start + 42s);
 }
 
-TEST_P(WorkerLoopTest, a_permanent_error_makes_a_dead_letter_at_once) {
+TEST_P(WorkerLoopTest, a_permanent_error_makes_a_dead_letter_immediately) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"});
     auto made =
@@ -273,7 +274,7 @@ TEST_P(WorkerLoopTest, a_permanent_error_makes_a_dead_letter_at_once) {
     EXPECT_TRUE(contains(queue.archived(ArchiveFilter::dead)[0].reason, "never"));
 }
 
-TEST_P(WorkerLoopTest, whatever_a_handler_throws_the_loop_goes_on) {
+TEST_P(WorkerLoopTest, the_loop_continues_whatever_a_handler_throws) {
     const Queue queue = make_queue("work", {.max_attempts = 1});
     enqueue_many(queue, 4);
     auto made = worker("w")
@@ -307,10 +308,10 @@ TEST_P(WorkerLoopTest, a_batch_handler_may_decide_for_single_messages) {
                     .create(store());
     EXPECT_EQ(made.poll_once(), 4);
     EXPECT_EQ(queue.stats().archived, 2);
-    EXPECT_EQ(queue.get(all[1])->attempts, 0);
-    EXPECT_EQ(queue.get(all[1])->state, MessageState::waiting);
-    EXPECT_EQ(queue.get(all[2])->attempts, 1);
-    EXPECT_EQ(queue.get(all[2])->last_error, "bad one");
+    EXPECT_EQ(queue.find(all[1])->attempts, 0);
+    EXPECT_EQ(queue.find(all[1])->state, MessageState::waiting);
+    EXPECT_EQ(queue.find(all[2])->attempts, 1);
+    EXPECT_EQ(queue.find(all[2])->last_error, "bad one");
 }
 
 TEST_P(WorkerLoopTest, a_batch_handler_that_throws_gives_the_whole_batch_back) {
@@ -356,7 +357,7 @@ TEST_P(WorkerLoopTest, a_delayed_message_is_taken_when_its_time_comes) {
     EXPECT_TRUE(drained(queue, 1));
 }
 
-TEST_P(WorkerLoopTest, a_queue_deleted_and_made_again_is_served) {
+TEST_P(WorkerLoopTest, a_queue_deleted_and_created_again_is_served) {
     const Queue queue = make_queue();
     auto made = worker("w").on_message("work", [](const Message&) {}).create(store());
     made.start();

@@ -1,4 +1,4 @@
-// A worker whose row is gone: it was purged while the worker was away.
+// A worker whose row was purged while the worker was disconnected.
 #include <atomic>
 #include <latch>
 
@@ -47,7 +47,7 @@ TEST_P(WorkerRegistrationTest, a_purged_worker_drops_its_leases_registers_again_
     EXPECT_TRUE(eventually([&] { return made.id() != before; }));
     EXPECT_TRUE(eventually([&] { return told.load(); })) << "its lease was dropped";
     EXPECT_EQ(made.status(), WorkerStatus::polling);
-    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::polling);
+    EXPECT_EQ(store().worker_info(made.id()).status, WorkerStatus::polling);
     const RunId later = trigger();
     EXPECT_TRUE(finished(later));
     EXPECT_EQ(info(later).worker, made.id());
@@ -63,7 +63,7 @@ TEST_P(WorkerRegistrationTest, a_suspended_worker_stays_suspended) {
     purge(before);
     EXPECT_TRUE(eventually([&] { return made.id() != before; }));
     EXPECT_EQ(made.status(), WorkerStatus::suspended);
-    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::suspended);
+    EXPECT_EQ(store().worker_info(made.id()).status, WorkerStatus::suspended);
 }
 
 TEST_P(WorkerRegistrationTest, poll_once_registers_again) {
@@ -72,7 +72,7 @@ TEST_P(WorkerRegistrationTest, poll_once_registers_again) {
     const RunId run = trigger();
     EXPECT_EQ(made.poll_once(), 1);
     EXPECT_EQ(status(run), RunStatus::success);
-    EXPECT_EQ(store().worker(made.id()).status, WorkerStatus::ready);
+    EXPECT_EQ(store().worker_info(made.id()).status, WorkerStatus::ready);
 }
 
 TEST_P(WorkerRegistrationTest, a_worker_that_was_stopped_does_not_come_back) {

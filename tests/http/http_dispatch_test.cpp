@@ -1,4 +1,4 @@
-// The whole way: published, dispatched, received by a real server.
+// End to end: published, dispatched, received by a real server.
 #include <pawl/json.h>
 
 #include "http/http_server.h"
@@ -34,7 +34,7 @@ TEST_P(HttpDispatchTest, events_arrive_in_order_with_their_ids) {
     EXPECT_EQ(first["time"], "2030-01-02T00:00:00.000000Z");
 }
 
-TEST_P(HttpDispatchTest, a_429_is_tried_again_when_the_server_says) {
+TEST_P(HttpDispatchTest, a_429_is_retried_at_the_time_that_the_server_names) {
     publish("a", 1);
     server_.answer([](const httplib::Request&, httplib::Response& response) {
         response.status = 429;

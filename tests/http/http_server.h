@@ -1,4 +1,4 @@
-// A real HTTP server on the loopback, which answers as a test tells it and keeps what it was sent.
+// A real HTTP server on loopback that answers as a test configures it and records requests.
 #pragma once
 
 #include <condition_variable>
@@ -42,7 +42,7 @@ public:
             response.status = status;
         });
     }
-    // Requests are kept waiting until let_go().
+    // Requests wait until let_go().
     void hang() {
         answer([this](const httplib::Request&, httplib::Response&) {
             std::unique_lock lock(mutex_);

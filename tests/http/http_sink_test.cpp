@@ -1,4 +1,4 @@
-// The HTTP sink against real servers: good ones, and ones that fail, hang, refuse, and hang up.
+// The HTTP sink against real servers: working ones, and ones that fail, hang, refuse and hang up.
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <pawl/pawl.h>
@@ -140,7 +140,7 @@ TEST(HttpSinkTest, an_answer_without_end_is_cut_off_and_counts) {
     EXPECT_EQ(http_sink(server.url())(example()).kind, Kind::delivered);
 }
 
-// What the sink makes of an answer, and that it makes it in time: the limits are far below 30 s.
+// The sink's result for an answer, within its limits, which are far below 30 s.
 SinkResult of_answer(const RawServer::Answer& answer, Duration timeout = 30s) {
     const RawServer server(answer);
     const auto began_at = std::chrono::steady_clock::now();
@@ -154,7 +154,7 @@ void send_forever(const RawServer::Send& send, const std::string& part) {
     }
 }
 
-// A few bytes each 20 ms: a timeout for each read would never end this.
+// A few bytes every 20 ms: a timeout per read would never expire.
 void send_slowly(const RawServer::Send& send, const std::string& part) {
     while (send(part)) std::this_thread::sleep_for(20ms);
 }
@@ -219,14 +219,14 @@ TEST(HttpSinkTest, a_body_without_end_is_cut_off_and_its_status_counts) {
     EXPECT_EQ(answered("400", 30s, send_forever).kind, Kind::reject);
 }
 
-TEST(HttpSinkTest, what_is_not_http_is_an_error_that_is_tried_again) {
+TEST(HttpSinkTest, an_answer_that_is_not_http_is_an_error_that_is_retried) {
     const SinkResult result =
         of_answer([](const RawServer::Send& send) { send("220 mail.example.org ESMTP\r\n"); });
     EXPECT_EQ(result.kind, Kind::retry);
     EXPECT_EQ(result.error, "the answer is not HTTP");
 }
 
-TEST(HttpSinkTest, nobody_there_is_an_error_that_is_tried_again) {
+TEST(HttpSinkTest, a_refused_connection_is_an_error_that_is_retried) {
     std::string url;
     {
         const HttpServer gone;
@@ -237,7 +237,7 @@ TEST(HttpSinkTest, nobody_there_is_an_error_that_is_tried_again) {
     EXPECT_EQ(result.error, "the server cannot be reached");
 }
 
-TEST(HttpSinkTest, a_connection_that_is_dropped_is_tried_again_and_kills_nobody) {
+TEST(HttpSinkTest, a_dropped_connection_is_retried_and_does_not_end_the_process) {
     const RawServer server(RawServer::Manners::hangs_up);
     const Sink sink = http_sink(server.url());
     OutboxEvent event = example();
@@ -305,7 +305,7 @@ TEST(HttpSinkTest, errors_of_a_delivery_show_neither_login_nor_headers) {
 
 class TlsSinkTest : public ::testing::Test {
 protected:
-    // A self-signed certificate for the host, made by the openssl command.
+    // A self-signed certificate for the host, created by the openssl command.
     void make_certificate(const std::string& name) {
         const Finished made = run(
             {"openssl",
@@ -332,7 +332,7 @@ protected:
     std::string key_ = directory_.file("key.pem");
 };
 
-TEST_F(TlsSinkTest, a_certificate_nobody_vouches_for_is_refused_by_default) {
+TEST_F(TlsSinkTest, a_self_signed_certificate_is_refused_by_default) {
     make_certificate("localhost");
     HttpServer server(certificate_, key_);
     const SinkResult result = http_sink(server.url("localhost"))(example());
@@ -341,7 +341,7 @@ TEST_F(TlsSinkTest, a_certificate_nobody_vouches_for_is_refused_by_default) {
     EXPECT_TRUE(server.requests().empty()) << "nothing was sent";
 }
 
-TEST_F(TlsSinkTest, it_is_accepted_where_the_ca_file_has_it) {
+TEST_F(TlsSinkTest, it_is_accepted_if_the_ca_file_has_it) {
     make_certificate("localhost");
     HttpServer server(certificate_, key_);
     const Sink sink = http_sink(server.url("localhost"), {.ca_file = certificate_});
@@ -358,7 +358,7 @@ TEST_F(TlsSinkTest, a_trusted_certificate_of_another_host_is_refused) {
     const SinkResult result =
         http_sink(server.url("localhost"), {.ca_file = certificate_})(example());
     EXPECT_EQ(result.kind, Kind::retry);
-    EXPECT_TRUE(contains(result.error, "it is another host's"));
+    EXPECT_TRUE(contains(result.error, "it was issued for another host"));
     EXPECT_TRUE(server.requests().empty());
 }
 

@@ -1,4 +1,5 @@
-// A server by hand: it sees the bytes as they are sent, and may hang up in the middle of them.
+// A server over a raw socket: it sees the bytes as they are sent, and may close the connection at
+// any point.
 #pragma once
 
 #include <arpa/inet.h>
@@ -18,9 +19,9 @@ namespace pawl::test {
 class RawServer {
 public:
     enum class Manners { answers, hangs_up };
-    // Sends a part of an answer; returns false when the client has hung up.
+    // Sends a part of an answer; returns false if the client has closed the connection.
     using Send = std::function<bool(std::string_view)>;
-    // Answers one request, however it likes.
+    // Answers one request.
     using Answer = std::function<void(const Send&)>;
 
     explicit RawServer(Answer answer) : RawServer(Manners::answers, std::move(answer)) {}
@@ -63,7 +64,7 @@ private:
             } else {
                 char byte = 0;
                 (void)!::read(client, &byte, 1);
-                const linger at_once{1, 0};  // a reset, not a polite end
+                const linger at_once{1, 0};  // a reset, not an orderly close
                 ::setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
             }
             ::close(client);
@@ -75,7 +76,7 @@ private:
             if (sent <= 0) return false;
             part.remove_prefix(static_cast<std::size_t>(sent));
         }
-        // A slow server waits between its parts; a hangup ends that.
+        // A slow server pauses between its parts; a hangup ends the pause.
         pollfd hangup{client, POLLRDHUP, 0};
         return ::poll(&hangup, 1, 0) == 0;
     }

@@ -1,4 +1,4 @@
-// What a user's first program looks like.
+// A first program of a user.
 #include <iostream>
 #include <pawl/json.h>
 #include <pawl/pawl.h>

@@ -1,4 +1,4 @@
-// A program that uses the parts with dependencies of their own.
+// A program that uses the components that have their own dependencies.
 #include <iostream>
 #include <pawl/pawl.h>
 

@@ -1,4 +1,4 @@
-// Goes into a static library; nobody refers to anything in here.
+// Part of a static library; no other code refers to it.
 #include <pawl/json.h>
 #include <pawl/pawl.h>
 

@@ -20,7 +20,7 @@ Error connect_error(const std::string& url) {
     return error_of([&] { (void)connect(url, quiet(log)); });
 }
 
-TEST(ConnectErrorsTest, text_that_is_no_url_is_refused) {
+TEST(ConnectErrorsTest, text_that_is_not_a_url_is_refused) {
     for (const std::string url :
          {"", "pawl.db", ":", "mysql://host/db", "http://host", "postgresql:db"}) {
         const Error error = connect_error(url);
@@ -51,7 +51,7 @@ TEST(ConnectErrorsTest, a_missing_folder_is_named) {
     EXPECT_TRUE(contains(error.what(), "/no/such/folder"));
 }
 
-TEST(ConnectErrorsTest, a_file_that_is_no_database_is_named) {
+TEST(ConnectErrorsTest, a_file_that_is_not_a_database_is_named) {
     const TempDirectory directory;
     const std::string file = directory.file("notes.txt");
     {
@@ -106,7 +106,11 @@ TEST(ConnectErrorsTest, postgres_parameters_are_checked) {
         connect_error(with_parameter(server, "max_connections=1")).code(), ErrorCode::invalid_url
     );
     const Error unknown = connect_error(with_parameter(server, "speed=9"));
-    EXPECT_TRUE(contains(unknown.what(), "invalid URI query parameter: \"speed\""));
+    EXPECT_TRUE(contains(
+        unknown.what(),
+        "invalid URI query parameter: \"speed\"; use a connection parameter of libpq, or one of "
+        "pawl: schema, max_connections, pooler"
+    ));
 }
 
 TEST(ConnectErrorsTest, an_unreachable_port_is_named) {
@@ -182,7 +186,7 @@ TEST(ConnectErrorsTest, all_hosts_that_failed_are_named) {
     EXPECT_TRUE(contains(error.what(), std::to_string(second.port())));
 }
 
-TEST(ConnectErrorsTest, the_wanted_kind_of_server_is_looked_for_behind_a_silent_one) {
+TEST(ConnectErrorsTest, a_server_of_the_wanted_kind_is_found_after_a_silent_one) {
     const Gate silent(0);
     const LogLines log;
     const std::vector<int> ports{silent.port(), port_of(test_server_url())};

@@ -43,11 +43,11 @@ TEST_P(ShareThreadsTest, many_runs_need_few_threads) {
     made.stop();
     EXPECT_EQ(store().count_runs().success, 300);
     for (const RunId run : runs) EXPECT_EQ(info(run).output, Json{"3"});
-    // A thread for each processor, and one that steps in while one of them waits for a lock.
+    // One thread per processor, and one that steps in while another waits for a lock.
     EXPECT_LE(threads.size(), 2 * std::max(2U, std::thread::hardware_concurrency()));
 }
 
-// All of them wait for each other inside a body: that takes a thread for each.
+// All of them wait for each other inside a body: that needs one thread each.
 TEST_P(ShareThreadsTest, bodies_that_block_get_threads_of_their_own) {
     constexpr int count = 12;
     make_workflow();
@@ -95,7 +95,7 @@ TEST_P(ShareThreadsTest, bodies_that_take_their_time_get_more_than_one_processor
     EXPECT_EQ(together, std::thread::hardware_concurrency() > 1);
 }
 
-// Each thread keeps a stack of exceptions being handled: it must follow the run to another thread.
+// Each thread has a stack of exceptions being handled: it must follow the run to another thread.
 TEST_P(ShareThreadsTest, steps_in_a_catch_block_keep_their_exception) {
     make_workflow();
     const auto runs = trigger_many(50);

@@ -1,4 +1,4 @@
-// Handlers that live in other libraries: exceptions and suspensions cross the border.
+// Handlers in other libraries: exceptions and suspensions cross the boundary.
 #include <dlfcn.h>
 #include <pawl/json.h>
 

@@ -30,7 +30,7 @@ TEST_P(WorkerSignalsTest, after_its_end_they_work_as_before) {
         other.poll_forever();
         sigaction(SIGTERM, nullptr, &current);
         EXPECT_EQ(current.sa_handler, own_handler);
-        EXPECT_TRUE(contains(log_text(), "signal arrived, draining"));
+        EXPECT_TRUE(contains(log_text(), "signal received, draining"));
     }
     std::signal(SIGTERM, before);
 }
@@ -44,7 +44,7 @@ TEST_P(WorkerSignalsTest, a_second_signal_ends_the_process_now) {
     EXPECT_EQ(helper.read_line(), "working");
     EXPECT_TRUE(contains(helper.read_line(), "hanging"));
     helper.signal(SIGTERM);
-    // It drains for ten seconds, and then it waits for the handler without an end.
+    // It drains for ten seconds, and then waits for the handler without a limit.
     EXPECT_TRUE(eventually([&] {
         helper.signal(SIGINT);
         int code = 0;

@@ -1,4 +1,4 @@
-// The endpoint itself: where it listens, from when until when, and what is refused.
+// The endpoint: its address, its lifetime, and what it refuses.
 #include <arpa/inet.h>
 #include <httplib.h>
 #include <pawl/json.h>
@@ -58,9 +58,10 @@ TEST_P(MetricsEndpointTest, a_worker_without_metrics_has_no_port) {
     EXPECT_EQ(made.metrics_port(), 0);
 }
 
-TEST_P(MetricsEndpointTest, it_listens_on_loopback_alone_unless_told_otherwise) {
+TEST_P(MetricsEndpointTest, it_listens_only_on_loopback_by_default) {
     auto made = named("w").metrics(0).create(store());
-    // All of 127/8 is this host: who listens on 127.0.0.1 alone does not answer on another one.
+    // All of 127/8 is this host: a server that listens only on 127.0.0.1 does not answer on another
+    // address.
     httplib::Client elsewhere("127.0.0.2", made.metrics_port());
     EXPECT_FALSE(elsewhere.Get("/metrics"));
     auto open_to_all = named("w").metrics(0, "0.0.0.0").create(store());
@@ -125,7 +126,7 @@ TEST_P(MetricsEndpointTest, bad_options_are_refused_before_anything_listens) {
     EXPECT_TRUE(store().workers().empty());
 }
 
-TEST_P(MetricsEndpointTest, two_workers_of_a_process_are_told_apart) {
+TEST_P(MetricsEndpointTest, two_workers_of_a_process_have_different_labels) {
     make_workflow("other");
     auto first = named("first").metrics(fresh()).create(store());
     auto second =
@@ -141,7 +142,7 @@ TEST_P(MetricsEndpointTest, two_workers_of_a_process_are_told_apart) {
     EXPECT_EQ(scraped(second).value("pawl_runs_total", by_second), 1);
     EXPECT_EQ(scraped(first).find("pawl_runs_total", by_second), std::nullopt);
     first.stop();
-    EXPECT_EQ(scraped(second).value("pawl_store_up"), 1) << "the other one goes on";
+    EXPECT_EQ(scraped(second).value("pawl_store_up"), 1) << "the other one continues";
 }
 
 TEST_P(MetricsEndpointTest, a_workers_name_may_hold_anything) {

@@ -1,4 +1,4 @@
-// A PostgreSQL server that does not answer at all holds up no scrape.
+// A PostgreSQL server that does not answer does not block a scrape.
 #include <pawl/json.h>
 
 #include "metrics/metrics_test.h"

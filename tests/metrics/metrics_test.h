@@ -1,4 +1,4 @@
-// The fixture for metrics: workers that are scraped over HTTP, on a clock that stands still.
+// The fixture for metrics: workers that are scraped over HTTP, with a stopped clock.
 #pragma once
 
 #include "metrics/scrape.h"
@@ -8,7 +8,7 @@ namespace pawl::test {
 
 class MetricsTest : public OutboxStoreTest {
 protected:
-    // Everything is read anew at each scrape.
+    // Each scrape reads all values again.
     static MetricsOptions fresh() { return {.refresh = 0s}; }
     static Scrape scraped(const Worker& worker) { return scrape(worker.metrics_port()); }
 

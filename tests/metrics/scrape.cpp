@@ -24,7 +24,7 @@ bool is_name(std::string_view text) {
            std::ranges::all_of(text, fits);
 }
 
-// What stands before `end`, which is taken away too.
+// Returns the text before `end`, and removes both.
 std::string_view take_until(std::string_view& text, char end) {
     const auto at = text.find(end);
     if (at == std::string_view::npos) bad(fmt::format("no '{}'", end), text);
@@ -56,7 +56,7 @@ LabelSet labels_in(std::string_view text) {
     return labels;
 }
 
-// Of each set of labels: buckets only grow, the last one is +Inf and has the count.
+// For each set of labels: buckets only grow, and the last one is +Inf and equals the count.
 void check_histogram(const std::vector<Sample>& samples, const std::string& name) {
     struct Last {
         double bound = -1;
@@ -185,7 +185,7 @@ double Scrape::value(const std::string& name, const LabelSet& labels) const {
 Scrape scrape(int port, const std::string& address) {
     httplib::Client client(address, port);
     const auto answer = client.Get("/metrics");
-    if (!answer) bad("nobody answers", fmt::format("{}:{}", address, port));
+    if (!answer) bad("no answer", fmt::format("{}:{}", address, port));
     if (answer->status != 200) bad("not 200", std::to_string(answer->status));
     const std::string type = answer->get_header_value("Content-Type");
     if (!type.starts_with("text/plain")) bad("not plain text", type);

@@ -1,5 +1,5 @@
-// One answer of a worker's metrics endpoint, read as strictly as the text format is defined: a
-// family is a HELP line, a TYPE line and then its samples, once. Whatever else is there throws.
+// One answer of a worker's metrics endpoint, parsed strictly by the text format: a family is a HELP
+// line, a TYPE line and then its samples, once. Anything else throws.
 #pragma once
 
 #include <map>
@@ -29,11 +29,12 @@ public:
     explicit Scrape(std::string_view text);
 
     [[nodiscard]] const std::map<std::string, ScrapedFamily>& families() const { return families_; }
-    // "pawl_runs_total counter", ...: of pawl's own, by name.
+    // "pawl_runs_total counter", ...: pawl's own families, by name.
     [[nodiscard]] std::vector<std::string> types() const;
-    // Of the only sample that has these labels, among others; none where there is none.
+    // The value of the only sample that has these labels, among others; none if there is no such
+    // sample.
     [[nodiscard]] std::optional<double> find(const std::string& name, const LabelSet& labels) const;
-    // The same; throws where there is none.
+    // The same, but throws if there is no such sample.
     [[nodiscard]] double value(const std::string& name, const LabelSet& labels = {}) const;
 
 private:
@@ -47,9 +48,9 @@ private:
     std::string current_;
 };
 
-// GET /metrics. Throws where nobody answers, or not with 200.
+// GET /metrics. Throws if the server does not answer with 200.
 [[nodiscard]] Scrape scrape(int port, const std::string& address = "127.0.0.1");
-// Whether somebody listens there.
+// Whether a server listens there.
 [[nodiscard]] bool answers(int port);
 
 }  // namespace pawl::test

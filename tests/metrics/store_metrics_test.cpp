@@ -1,4 +1,4 @@
-// What a scrape shows of the store: depths, ages, lag, workers; and what it does without the store.
+// Metrics of the store: depths, ages, lag, workers; and scrapes while the store is unavailable.
 #include <pawl/json.h>
 
 #include "metrics/metrics_test.h"
@@ -17,7 +17,7 @@ protected:
             .metrics(std::move(metrics))
             .create(store());
     }
-    // Until it is renamed back the store answers nothing about its queues.
+    // Until it is renamed back, the store cannot read its queues.
     void rename_queues(const std::string& from, const std::string& to) const {
         database()->run("alter table " + place().table(from) + " rename to " + to_name(to));
     }
@@ -75,17 +75,17 @@ TEST_P(StoreMetricsTest, the_outbox_lag_is_the_age_of_the_oldest_event_that_is_d
 TEST_P(StoreMetricsTest, live_and_lost_workers_are_counted) {
     make_queue();
     const WorkerId silent =
-        store().backend()->register_worker({"silent", "host", 0, 1, 30s, {}, {}});
+        detail::Access::backend(store())->register_worker({"silent", "host", 0, 1, 30s, {}, {}});
     auto made = idle(fresh());
     EXPECT_EQ(scraped(made).value("pawl_store_workers", {{"state", "live"}}), 2);
     store().transition_worker(silent, WorkerEvent::stop);
     EXPECT_EQ(scraped(made).value("pawl_store_workers", {{"state", "live"}}), 1);
-    (void)store().backend()->register_worker({"lost", "host", 0, 1, 30s, {}, {}});
+    (void)detail::Access::backend(store())->register_worker({"lost", "host", 0, 1, 30s, {}, {}});
     advance(31s);
     EXPECT_GE(scraped(made).value("pawl_store_workers", {{"state", "lost"}}), 1);
 }
 
-TEST_P(StoreMetricsTest, what_was_read_from_the_store_is_kept_for_a_while) {
+TEST_P(StoreMetricsTest, values_read_from_the_store_are_cached) {
     const Queue queue = make_queue();
     auto made = idle({.refresh = 1h});
     EXPECT_EQ(scraped(made).value("pawl_queue_messages", state("ready")), 0);

@@ -1,4 +1,4 @@
-// Who may call what: nothing is open to everybody, and roles get by without any right on a table.
+// Access levels: no function is public, and roles need no privilege on any table.
 #include <pawl/json.h>
 #include <thread>
 
@@ -26,11 +26,11 @@ protected:
             "select " + place().schema() + ".grant_access('" + role_ + "', '" + access + "')"
         );
     }
-    // A program of that role.
+    // A program that connects as that role.
     [[nodiscard]] std::string url() const {
         return with_parameter(place().url(), "options=-crole%3D" + role_);
     }
-    // "" or why the role may not.
+    // Empty, or the reason why the role may not call it.
     [[nodiscard]] std::string refused(const std::string& sql) const {
         const auto session = database();
         session->run("set role " + role_);
@@ -44,7 +44,7 @@ protected:
     [[nodiscard]] std::string refused_call(const std::string& call) const {
         return refused("select * from " + place().schema() + "." + call);
     }
-    // Functions of the schema for which the condition on `pg_proc p` holds.
+    // Functions of the schema that match the condition on `pg_proc p`.
     [[nodiscard]] std::string functions_where(const std::string& condition) const {
         return database()->value(
             "select coalesce(string_agg(p.oid::regprocedure::text, ' '), '') from pg_proc p where "
@@ -71,6 +71,7 @@ const std::vector<std::string> producer_calls{
     "list_retention()"};
 const std::vector<std::string> worker_calls{
     "dequeue('work')",
+    "claim_queue('work')",
     "archive(array[1]::bigint[], array[1])",
     "finish_runs(array[1]::bigint[], array[1], array['1'])",
     "register_worker('w', 'h', 0, 1, 30000, '{}', '{}')",
@@ -179,6 +180,14 @@ TEST_P(AccessTest, an_install_is_not_stopped_by_what_a_user_has_built_on_a_funct
     EXPECT_EQ(database()->value("select workflow from " + mine + "my_workflows"), "job");
 }
 
+TEST_P(AccessTest, an_install_without_the_right_to_create_schemas_names_the_grant) {
+    std::string other = url();
+    other.insert(other.find(place().schema()), "new_");
+    const Error error = error_of([&] { connect(other, options()).install(); });
+    EXPECT_TRUE(contains(error.what(), "permission denied for database"));
+    EXPECT_TRUE(contains(error.what(), "to run grant create on database"));
+}
+
 TEST_P(AccessTest, a_missing_right_names_the_access_that_is_needed) {
     const auto error_as = [&](const std::string& access, const std::function<void(Store&)>& call) {
         database()->run(
@@ -241,7 +250,7 @@ TEST_P(AccessTest, a_role_without_access_can_do_nothing) {
     }
 }
 
-TEST_P(AccessTest, a_producer_starts_work_and_looks_at_it) {
+TEST_P(AccessTest, a_producer_starts_work_and_reads_it) {
     grant("producer");
     for (const std::string& call : producer_calls) EXPECT_EQ(refused_call(call), "") << call;
     for (const auto& calls : {worker_calls, operator_calls}) {
@@ -279,7 +288,7 @@ TEST_P(AccessTest, no_access_reaches_around_the_functions) {
         EXPECT_TRUE(contains(refused("delete from " + place().table(table)), "permission denied"));
 }
 
-// What docs/flows.md shows.
+// What docs/flows.md describes.
 TEST_P(AccessTest, every_access_reads_the_views_of_flows_and_changes_nothing_through_them) {
     const std::vector<std::string> views{"flow_runs", "step_states", "task_states"};
     for (const std::string access : {"producer", "worker", "operator"}) {
@@ -360,6 +369,8 @@ TEST_P(AccessTest, a_worker_in_cpp_needs_no_more_than_worker) {
     EXPECT_TRUE(eventually([&] { return mine.queue("work").stats().archived == 1; }));
     EXPECT_TRUE(mine.verify().ok());
     working.stop();
+    mine.queue("work").enqueue(Json{"2"});
+    EXPECT_EQ(mine.queue("work").dequeue().size(), 1U);
     EXPECT_EQ(error_of([&] { mine.create_queue("other"); }).code(), ErrorCode::database_error);
 }
 

@@ -1,5 +1,5 @@
-// Locks go from a run that waits down to the one that it waits for. Who ends a run from below takes
-// those above only where nobody has them: he never waits, and so is in nobody's way.
+// Locks are taken from a caller down to the called run. A session that ends a run from below locks
+// the callers only if they are free: it never waits, so it blocks no other session.
 #include <fmt/format.h>
 
 #include "support/store_test.h"
@@ -15,7 +15,7 @@ protected:
         sql_ = session();
         sql_->run("select create_workflow('parent'); select create_workflow('child')");
     }
-    // Where something waits for a lock, the test fails instead of standing still.
+    // If something waits for a lock, the test fails instead of hanging.
     [[nodiscard]] std::unique_ptr<Database> session() const {
         auto made = database();
         made->run("set search_path = " + place().schema() + "; set lock_timeout = '10s'");
@@ -49,7 +49,7 @@ protected:
         made.child = sql_->value("select run_id from calls where caller_run_id = " + made.parent);
         return made;
     }
-    // A flow's run whose only task waits for a run of the flow 'below'.
+    // A run of a flow whose only task waits for a run of the flow 'below'.
     [[nodiscard]] Call delegation() const {
         for (const std::string flow : {"above", "below"})
             sql_->run(fmt::format(
@@ -69,7 +69,7 @@ protected:
         made.child = sql_->value("select run_id from calls where caller_run_id = " + made.parent);
         return made;
     }
-    // Somebody who is about to cancel the run: he has the first of its locks.
+    // A session that is about to cancel the run: it holds the first of its locks.
     [[nodiscard]] std::unique_ptr<Database> hold(const std::string& run) const {
         auto other = session();
         other->run("begin; select from messages where message_id = " + run + " for update");
@@ -101,7 +101,7 @@ TEST_P(CallLockTest, a_run_without_handler_is_left_while_its_caller_is_locked) {
     EXPECT_EQ(sql().value(fail_children), "{" + second.child + "}");
     EXPECT_EQ(status(second.child), "ERROR");
     EXPECT_EQ(sql().value("select status from list_steps(" + second.parent + ")"), "ERROR");
-    EXPECT_EQ(claim("parent"), second.parent) << "it goes on";
+    EXPECT_EQ(claim("parent"), second.parent) << "it continues";
 }
 
 TEST_P(CallLockTest, a_flow_without_handler_is_left_while_its_caller_is_locked) {

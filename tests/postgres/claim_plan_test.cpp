@@ -1,4 +1,5 @@
-// A claim reads a handful of rows whatever lies in the table. Counters, not time.
+// A claim reads a few rows, independent of the size of the table. Measured by counters, not by
+// time.
 #include "seam/backend.h"
 #include "support/store_test.h"
 
@@ -29,14 +30,14 @@ protected:
             ") i where q.name = '" + queue + "'"
         );
     }
-    // Rows and pages that one statement touches.
+    // Rows and pages that one statement reads.
     struct Cost {
         long seq_scans = 0;
         long rows = 0;
         long pages = 0;
     };
     Cost read_cost(Database& session) const {
-        // The counters of this very session, before they reach the shared ones.
+        // The counters of this session, before they reach the shared ones.
         const auto row = session.rows(
             "select coalesce(sum(pg_stat_get_xact_numscans(c.oid)) filter (where c.relkind = 'r'), "
             "0), "
@@ -100,7 +101,7 @@ TEST_P(ClaimPlanTest, waiting_and_archived_messages_cost_a_claim_nothing) {
     expect_cheap(claim_sql(10));
 }
 
-TEST_P(ClaimPlanTest, timers_that_end_all_at_once_are_not_sorted) {
+TEST_P(ClaimPlanTest, timers_that_end_at_the_same_time_are_not_sorted) {
     make_queue();
     fill("work", "waiting", "clock_timestamp() - interval '1 second'");
     expect_cheap(claim_sql(10));

@@ -1,5 +1,5 @@
-// What a call has found may be deleted before it is done: then the call says that it is not there,
-// or makes it anew, and never tells of a foreign key.
+// Objects that a call has found may be deleted before it ends. Then the call reports that they do
+// not exist, or creates them again, and never reports a foreign key.
 #include "support/race_test.h"
 
 namespace pawl::test {
@@ -26,7 +26,7 @@ TEST_P(DeletedMeanwhileTest, a_dead_letter_workflow_is_not_found) {
     EXPECT_TRUE(contains(made.get(), "workflow 'dead' does not exist"));
 }
 
-TEST_P(DeletedMeanwhileTest, what_a_retention_is_of_is_not_found) {
+TEST_P(DeletedMeanwhileTest, the_queue_of_a_retention_is_not_found) {
     sql().run("select create_queue('q'); select create_workflow('w')");
     {
         const auto other = begin("select delete_queue('q')");
@@ -40,7 +40,7 @@ TEST_P(DeletedMeanwhileTest, what_a_retention_is_of_is_not_found) {
     EXPECT_TRUE(contains(set.get(), "workflow 'w' does not exist"));
 }
 
-TEST_P(DeletedMeanwhileTest, a_queue_that_was_made_again_takes_the_retention) {
+TEST_P(DeletedMeanwhileTest, a_queue_that_was_created_again_takes_the_retention) {
     sql().run("select create_queue('q')");
     const auto other = begin("select delete_queue('q'); select create_queue('q')");
     auto set = waits("select set_retention('archive', 'q', keep_ms => 1000)");
@@ -49,8 +49,8 @@ TEST_P(DeletedMeanwhileTest, a_queue_that_was_made_again_takes_the_retention) {
     EXPECT_EQ(sql().value("select name from list_retention() where kind = 'archive'"), "q");
 }
 
-// The first lock of a deletion, and then the rest of it.
-TEST_P(DeletedMeanwhileTest, a_flow_takes_no_step_any_more) {
+// The first lock of a deletion, and then its other statements.
+TEST_P(DeletedMeanwhileTest, a_deleted_flow_accepts_no_step) {
     make_flow("flow");
     const auto other = begin("select from workflows for update");
     auto added = waits("select add_step('flow', 'b')");
@@ -58,7 +58,7 @@ TEST_P(DeletedMeanwhileTest, a_flow_takes_no_step_any_more) {
     EXPECT_TRUE(contains(added.get(), "flow 'flow' does not exist"));
 }
 
-TEST_P(DeletedMeanwhileTest, a_workflow_is_made_anew) {
+TEST_P(DeletedMeanwhileTest, a_workflow_is_created_again) {
     sql().run("select create_workflow('w', max_attempts => 7)");
     const auto other = begin("select from workflows for update");
     auto made = waits("select create_workflow('w', lease_ms => 5000)");
@@ -68,7 +68,7 @@ TEST_P(DeletedMeanwhileTest, a_workflow_is_made_anew) {
     EXPECT_EQ(found, (Row{"3", "5000"}));
 }
 
-TEST_P(DeletedMeanwhileTest, a_flow_is_made_anew) {
+TEST_P(DeletedMeanwhileTest, a_flow_is_created_again) {
     make_flow("flow", "max_attempts => 7");
     const auto other = begin("select from workflows for update");
     auto made = waits("select create_flow('flow', base_delay => 1)");
@@ -84,7 +84,7 @@ TEST_P(DeletedMeanwhileTest, a_name_that_a_plain_queue_got_is_refused) {
     const auto other = begin("select from workflows for update");
     auto made = waits("select create_workflow('w')");
     other->run("select delete_workflow('w'); select create_queue('w'); commit");
-    EXPECT_TRUE(contains(made.get(), "queue 'w' exists and is not a workflow's"));
+    EXPECT_TRUE(contains(made.get(), "queue 'w' exists and does not belong to a workflow"));
 }
 
 TEST_P(DeletedMeanwhileTest, a_run_is_not_in_the_way_of_its_flows_deletion) {
@@ -109,7 +109,7 @@ TEST_P(DeletedMeanwhileTest, a_flow_cannot_be_deleted_twice) {
     EXPECT_TRUE(contains(deleted.get(), "flow 'flow' does not exist"));
 }
 
-// The second of the batch has to wait when the first is found by its key already.
+// The second item of the batch has to wait after the first one was found by its key.
 TEST_P(DeletedMeanwhileTest, a_run_that_had_the_key_is_started_anew) {
     make_flow("flow");
     const std::string first =
@@ -126,7 +126,7 @@ TEST_P(DeletedMeanwhileTest, a_run_that_had_the_key_is_started_anew) {
     EXPECT_EQ(sql().value("select idempotency_key from list_runs(tag => 't')"), "k");
 }
 
-// Who takes a short page for the last one must not miss the rest.
+// A caller that takes a short page for the last one must not miss rows.
 TEST_P(DeletedMeanwhileTest, a_page_of_runs_is_full_all_the_same) {
     sql().run("select create_workflow('w')");
     sql().run("select trigger_batch(array['w', 'w', 'w'], array['1', '2', '3'])");

@@ -1,4 +1,4 @@
-// In plain SQL: polls of some steps of a flow, and the events of a run by NOTIFY.
+// In plain SQL: polls for some steps of a flow, and the events of a run by NOTIFY.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -38,7 +38,7 @@ protected:
             ))
             .size();
     }
-    // "task_started a, run_succeeded": what a listener was sent since the last call.
+    // "task_started a, run_succeeded": the notifications since the last call.
     [[nodiscard]] static std::string heard(Database& listener, const std::string& run) {
         listener.run("select 1");
         std::string text;
@@ -60,7 +60,7 @@ private:
 };
 INSTANTIATE_TEST_SUITE_P(, FlowFollowTest, ::testing::Values(BackendKind::postgres), backend_name);
 
-TEST_P(FlowFollowTest, a_followed_run_tells_of_its_tasks_and_its_end) {
+TEST_P(FlowFollowTest, a_followed_run_sends_events_of_its_tasks_and_its_end) {
     const std::string run = start_run();
     const std::string other = start_run();
     auto listener = another();
@@ -82,7 +82,7 @@ TEST_P(FlowFollowTest, a_followed_run_tells_of_its_tasks_and_its_end) {
     EXPECT_EQ(
         sql().value("select string_agg(distinct kind, ',') from list_events(" + other + ")"),
         "task_retry"
-    ) << "a run that nobody follows keeps what its audit level says";
+    ) << "a run that is not followed keeps the events of its audit level";
 }
 
 TEST_P(FlowFollowTest, a_follower_hears_of_failures_and_stops_hearing_when_it_wants) {
@@ -126,7 +126,7 @@ TEST_P(FlowFollowTest, a_poll_of_some_steps_leaves_the_others_alone) {
     EXPECT_ANY_THROW(sql().run("select poll_for_step_tasks('flow', '{}', 30, 5)"));
 }
 
-// It may have begun after the claim, and still not see what that has not committed yet.
+// It may have begun after the claim and still not see its uncommitted changes.
 TEST_P(FlowFollowTest, lanes_open_only_after_transactions_that_began_during_the_first_claim) {
     auto first = another();
     first->run("begin");
@@ -141,7 +141,8 @@ TEST_P(FlowFollowTest, lanes_open_only_after_transactions_that_began_during_the_
     EXPECT_TRUE(eventually([&] { return complete("a") == 1; }));
 }
 
-// Tasks of transactions that did not see the first claim of steps get their lane after these ended.
+// Tasks of transactions that did not see the first claim of steps get their lane after these have
+// ended.
 TEST_P(FlowFollowTest, tasks_of_older_transactions_come_into_their_lanes) {
     auto open = another();
     open->run("begin");
@@ -151,7 +152,7 @@ TEST_P(FlowFollowTest, tasks_of_older_transactions_come_into_their_lanes) {
     EXPECT_EQ(complete("a"), 0U);
     EXPECT_EQ(sql().value("select lanes from workflows"), "opening");
     open->run("commit");
-    // Any transaction of the server counts, also those of other tests.
+    // Any transaction of the server counts, including those of other tests.
     EXPECT_TRUE(eventually([&] { return complete("a") == 1; }));
     EXPECT_TRUE(eventually([&] {
         EXPECT_EQ(complete("a"), 0U);
@@ -163,7 +164,7 @@ TEST_P(FlowFollowTest, tasks_of_older_transactions_come_into_their_lanes) {
     EXPECT_EQ(complete("a"), 1U);
 }
 
-// However many tasks of other steps wait before its own.
+// Independent of the number of tasks of other steps before them.
 TEST_P(FlowFollowTest, a_claim_of_steps_reads_a_bounded_number_of_rows) {
     sql().run("select start_flow('flow', '1') from generate_series(1, 500)");
     EXPECT_EQ(complete("b"), 0U);

@@ -1,5 +1,5 @@
-// Flows by hand over a line that breaks: calls wait while the server is away, and a report whose
-// answer was lost is repeated.
+// Operations on flows over a connection that breaks: calls wait while the server is away, and a
+// report whose answer was lost is repeated.
 #include "support/far_store_test.h"
 
 namespace pawl::test {
@@ -18,9 +18,9 @@ protected:
         return tasks.at(0);
     }
     [[nodiscard]] TaskInfo seen(const Task& task) const {
-        return store().tasks(task.task.run).at(0);
+        return store().run(task.task.run).tasks().at(0);
     }
-    // The server is away, and comes back when the call has begun to wait for it.
+    // The server is away, and returns when the call has begun to wait for it.
     template <class Call>
     void during_outage(Call call) {
         const std::string before = log_text();
@@ -62,7 +62,7 @@ TEST_P(FlowGateTest, a_completion_whose_answer_is_lost_is_repeated_and_done) {
         EXPECT_EQ(far().complete_task(task.task, Json{R"({"n": 1})"}, delivery), TaskOutcome::done);
         EXPECT_EQ(seen(task).output, Json{R"({"n": 1})"});
         EXPECT_EQ(store().complete_task(task.task, Json{"2"}), TaskOutcome::finished);
-        (void)store().poll_for_tasks("flow", 10);  // the dependents are out of the way
+        (void)store().poll_for_tasks("flow", 10);  // so that no dependents are left
     }
     EXPECT_EQ(gate().lost(), 2);
 }
@@ -94,7 +94,7 @@ TEST_P(FlowGateTest, an_ensured_flow_whose_answer_is_lost_is_ensured) {
     gate().lose_answer_to("ensure_flow");
     EXPECT_EQ(far().ensure_flow({.slug = "new", .steps = {{"a"}}}), EnsuredFlow::same);
     EXPECT_EQ(gate().lost(), 1);
-    EXPECT_EQ(store().get_flow_shape("new").steps.size(), 1U);
+    EXPECT_EQ(store().flow_shape("new").steps.size(), 1U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Flows in plain SQL: what any language can do. What both stores do alike is in
+// Flows in plain SQL, for any language. Behaviour that both stores share is tested in
 // tests/store/flows.
 #include <fmt/format.h>
 #include <thread>
@@ -21,7 +21,7 @@ protected:
         other->run("set search_path = " + place().schema());
         return other;
     }
-    // The database's words; with the state of the error: "PW003 ...".
+    // The database's message with the SQLSTATE: "PW003 ...".
     [[nodiscard]] std::string why(const std::string& call) const {
         sql_->run(fmt::format(
             "create or replace function pg_temp.why() returns text language plpgsql as $why$ begin "
@@ -48,7 +48,7 @@ protected:
     [[nodiscard]] std::string report(const std::string& call) const {
         return sql_->value("select " + call);
     }
-    // Polls once and completes what came.
+    // Polls once and completes the tasks.
     [[nodiscard]] std::size_t work(const std::string& slug = "flow") const {
         return sql_
             ->rows(fmt::format(
@@ -193,7 +193,7 @@ TEST_P(FlowProtocolTest, two_phases_read_messages_and_start_those_still_queued) 
     EXPECT_EQ(start_tasks(b), (std::vector<Row>{{"b", "2", "2", R"({"run":null})"}}));
 }
 
-TEST_P(FlowProtocolTest, tasks_that_nobody_has_read_are_leased_by_their_start) {
+TEST_P(FlowProtocolTest, tasks_that_were_not_read_are_leased_by_their_start) {
     freeze();
     sql().run(
         "select create_flow('flow', timeout => 5); select add_step('flow', 'a'); "
@@ -258,14 +258,14 @@ TEST_P(FlowProtocolTest, plain_queues_can_be_read_with_a_poll_too) {
     EXPECT_EQ(sql().rows("select * from read_with_poll('work', 30, 5, 0.01, 5)").size(), 0U);
 }
 
-TEST_P(FlowProtocolTest, a_long_poll_sees_what_is_committed_meanwhile) {
+TEST_P(FlowProtocolTest, a_long_poll_sees_tasks_that_are_committed_during_it) {
     make_diamond();
     auto poller = another();
     std::jthread producer([&] { (void)start_run(); });
     EXPECT_EQ(poller->value("select step_slug from poll_for_tasks('flow', 30, 5, 40, 10)"), "a");
 }
 
-// Each holds its row of the run while the other comes: the second waits, and starts the join.
+// Each holds its row of the run when the other arrives: the second one waits, and starts the join.
 TEST_P(FlowProtocolTest, two_completions_of_a_join_start_it_once) {
     make_diamond();
     const std::string run = start_run();
@@ -288,8 +288,8 @@ TEST_P(FlowProtocolTest, two_completions_of_a_join_start_it_once) {
     EXPECT_EQ(sql().value("select output from flow_runs"), R"({"d":"d"})");
 }
 
-// A worker's batch never waits: what is locked is busy, and the rest is done.
-TEST_P(FlowProtocolTest, a_batch_passes_over_runs_that_somebody_has_locked) {
+// A worker's batch never waits: locked items are busy, and the others are done.
+TEST_P(FlowProtocolTest, a_batch_skips_locked_runs) {
     make_diamond();
     const std::string first = start_run();
     const std::string second = start_run();
@@ -347,7 +347,7 @@ TEST_P(FlowProtocolTest, completing_a_task_locks_no_row_of_another_run) {
     other->run("commit");
 }
 
-TEST_P(FlowProtocolTest, steps_and_tasks_show_the_time_of_what_became_of_them) {
+TEST_P(FlowProtocolTest, steps_and_tasks_show_the_time_of_their_outcome) {
     freeze();
     sql().run(
         "select create_flow('flow', max_attempts => 1); select add_step('flow', 'a'); "
@@ -390,7 +390,7 @@ TEST_P(FlowProtocolTest, a_read_of_no_messages_gives_none) {
     EXPECT_TRUE(contains(why("read_with_poll('flow', 30, -1)"), "PW003 qty must be"));
 }
 
-TEST_P(FlowProtocolTest, a_run_comes_with_its_steps_and_tasks_in_one_call) {
+TEST_P(FlowProtocolTest, one_call_returns_a_run_with_its_steps_and_tasks) {
     make_diamond();
     const std::string run = start_run("flow", R"({"n":1})");
     EXPECT_EQ(work(), 1U);
@@ -422,7 +422,9 @@ TEST_P(FlowProtocolTest, bad_definitions_have_errors_of_their_own) {
     refused("create_flow(null)", "PW003 invalid flow slug");
     refused("create_flow('a-b')", "PW003 invalid flow slug 'a-b'");
     refused("create_flow(repeat('x', 129))", "PW003 invalid flow slug");
-    refused("create_flow('run')", "PW003 invalid flow slug 'run': it names the run's input");
+    refused(
+        "create_flow('run')", "PW003 invalid flow slug 'run': it is reserved for the run's input"
+    );
     refused(
         "create_flow('f', max_attempts => -1)",
         "PW003 flow 'f': max_attempts must be 0 (no retry) to 1000000"
@@ -443,7 +445,7 @@ TEST_P(FlowProtocolTest, bad_definitions_have_errors_of_their_own) {
     );
     refused(
         "add_step('flow', 'e', array['a', 'b'], step_type => 'map')",
-        "PW003 step 'e' of flow 'flow' is a map: it takes its elements from one dependency at most"
+        "PW003 step 'e' of flow 'flow' is a map step and can depend on at most one step"
     );
     refused("add_step('flow', 'e', step_type => 'loop')", "unknown step_type 'loop'");
     refused("add_step('flow', 'e', when_unmet => 'cry')", "unknown when_unmet 'cry'");
@@ -483,7 +485,7 @@ TEST_P(FlowProtocolTest, bad_calls_have_errors_of_their_own) {
     refused("delete_flow_and_data('nope')", "PW016");
     refused("enqueue('flow', '1')", "PW009");
     refused("create_workflow('flow')", "PW003");
-    refused("create_flow('code')", "PW003 workflow 'code' exists and is not a flow's");
+    refused("create_flow('code')", "PW003 workflow 'code' exists and is not a flow");
     refused("ensure_flow('[]')", "PW003 flow shape: must be an object");
     refused("ensure_flow('{\"slug\":1}')", "PW003 flow shape: 'slug' must be a string");
     refused("ensure_flow('{\"slug\":\"f\",\"steps\":[1]}')", "each step must be an object");
@@ -493,7 +495,7 @@ TEST_P(FlowProtocolTest, bad_calls_have_errors_of_their_own) {
         "PW017 flow 'flow' exists and differs: it has 4 steps, not 1"
     );
     const std::string run = start_run();
-    refused("resume(" + run + ", 'a')", "PW003 run " + run + " is a flow's");
+    refused("resume(" + run + ", 'a')", "PW003 run " + run + " belongs to a flow");
     refused("delete_flow_and_data('flow')", "PW008 flow 'flow' has 1 live runs");
     refused("delete_workflow('flow')", "PW008");
     EXPECT_EQ(why("delete_flow_and_data('flow', true)"), "");
@@ -504,9 +506,9 @@ TEST_P(FlowProtocolTest, bad_calls_have_errors_of_their_own) {
 TEST_P(FlowProtocolTest, its_shape_is_what_cpp_reads_and_writes) {
     const FlowShape declared = flow("shaped")
                                    .max_attempts(4)
-                                   .base_delay(1001ms)
-                                   .step("a", {}, {.max_attempts = 2, .timeout = 0s})
-                                   .map("b", "a", {.base_delay = 250ms, .start_delay = 1s})
+                                   .backoff_base(1001ms)
+                                   .step("a", {}, {.max_attempts = 2, .task_timeout = 0s})
+                                   .map("b", "a", {.backoff_base = 250ms, .start_delay = 1s})
                                    .step(
                                        "c",
                                        {"b", "a"},
@@ -524,7 +526,7 @@ TEST_P(FlowProtocolTest, its_shape_is_what_cpp_reads_and_writes) {
     const std::string copy =
         "replace(get_flow_shape('shaped')::text, '\"shaped\"', '\"copy\"')::json";
     EXPECT_EQ(sql().value("select ensure_flow(" + copy + ")"), "created");
-    EXPECT_EQ(store().get_flow_shape("copy").steps.size(), 3U);
+    EXPECT_EQ(store().flow_shape("copy").steps.size(), 3U);
     const std::string other =
         "replace(" + copy + "::text, '\"timeout\":60', '\"timeout\":6')::json";
     EXPECT_TRUE(contains(why("ensure_flow(" + other + ")"), "timeout is 60000 ms, not 6000 ms"));

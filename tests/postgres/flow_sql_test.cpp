@@ -15,7 +15,7 @@ std::string contents(const std::string& file) {
 
 class FlowSqlTest : public StoreTest {
 protected:
-    // In this test's schema instead of `pawl`.
+    // In the schema of this test instead of `pawl`.
     [[nodiscard]] std::string script() const {
         auto text = contents("examples/sql/flow.sql");
         const std::string from = "pawl.";
@@ -28,7 +28,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(, FlowSqlTest, ::testing::Values(BackendKind::postgres), backend_name);
 
-TEST_P(FlowSqlTest, the_example_prints_what_stands_beside_it) {
+TEST_P(FlowSqlTest, the_example_prints_its_expected_output) {
     const Finished finished = run({"psql", "-X", "-q", place().server_url()}, script());
     EXPECT_EQ(finished.code, 0);
     EXPECT_EQ(finished.err, "");

@@ -1,4 +1,4 @@
-// What happens when the connection dies at the worst moment: between the commit and its answer.
+// A connection that breaks at the worst moment: between the commit and its answer.
 #include "support/gate.h"
 
 #include "seam/backend.h"
@@ -23,7 +23,7 @@ protected:
     }
     Gate& gate() { return *gate_; }
     [[nodiscard]] Queue near() const { return store().queue("work"); }
-    // The same queue, with the gate between.
+    // The same queue through the gate.
     [[nodiscard]] Queue far() const { return far_->queue("work"); }
     [[nodiscard]] const Store& far_store() const { return *far_; }
 
@@ -74,7 +74,7 @@ TEST_P(GateTest, a_settle_whose_answer_is_lost_is_repeated_and_done) {
     EXPECT_EQ(near().stats().archived, 1);
     EXPECT_EQ(near().stats().waiting, 2);
     EXPECT_EQ(near().stats().leased, 1);
-    EXPECT_EQ(near().get(held[3].id)->attempts, 1) << "failed once, though it was sent twice";
+    EXPECT_EQ(near().find(held[3].id)->attempts, 1) << "failed once, though it was sent twice";
 }
 
 TEST_P(GateTest, a_settle_whose_request_is_lost_is_repeated_and_done) {
@@ -85,18 +85,18 @@ TEST_P(GateTest, a_settle_whose_request_is_lost_is_repeated_and_done) {
     EXPECT_EQ(near().stats().archived, 2);
 }
 
-TEST_P(GateTest, the_seam_tells_an_in_doubt_commit_from_a_failed_one) {
+TEST_P(GateTest, the_seam_distinguishes_an_in_doubt_commit_from_a_failed_one) {
     enqueue_many(near(), 1);
     const Message held = take_one(far());
     const seam::Write write{held.lease(), seam::Archive{}};
     gate().lose_answer_to("archive");
     const Error error = error_of([&] {
-        far_store().backend()->commit(std::span(&write, 1), seam::Attempt::first);
+        detail::Access::backend(far_store())->commit(std::span(&write, 1), seam::Attempt::first);
     });
     EXPECT_TRUE(error.in_doubt());
     EXPECT_TRUE(error.retryable());
     const auto outcome =
-        far_store().backend()->commit(std::span(&write, 1), seam::Attempt::repeated);
+        detail::Access::backend(far_store())->commit(std::span(&write, 1), seam::Attempt::repeated);
     EXPECT_EQ(outcome.front().status, seam::WriteStatus::done);
 }
 
@@ -123,7 +123,7 @@ TEST_P(GateTest, a_worker_finishes_everything_over_a_line_that_breaks_all_the_ti
     EXPECT_EQ(near().stats().dead, 0);
 }
 
-TEST_P(GateTest, calls_wait_while_the_server_is_away_and_go_on_when_it_is_back) {
+TEST_P(GateTest, calls_wait_while_the_server_is_away_and_continue_when_it_is_back) {
     gate().refuse_new_connections(true);
     gate().drop_connections();
     std::jthread repair([&] { gate().refuse_new_connections(false); });

@@ -1,5 +1,5 @@
-// JSON comes in as json, jsonb or text, and goes out as json: calls resolve whatever type the
-// caller has.
+// JSON arguments are json, jsonb or text, and results are json: calls resolve for each type of the
+// caller.
 #include <fmt/format.h>
 
 #include "support/store_test.h"
@@ -22,7 +22,7 @@ protected:
         sql_->run("set search_path = " + place().schema() + ", pg_catalog");
     }
     [[nodiscard]] Database& sql() const { return *sql_; }
-    // Why the server cannot plan the statement; "" if it can.
+    // The reason why the server cannot plan the statement; "" if it can.
     [[nodiscard]] std::string refusal(const std::string& statement) const {
         try {
             sql_->run(statement);
@@ -31,7 +31,7 @@ protected:
         }
         return "";
     }
-    // Functions with an argument that is json in one and jsonb in another overload.
+    // Functions with an argument that is json in one overload and jsonb in another.
     [[nodiscard]] std::vector<std::string> overloaded() const {
         std::vector<std::string> names;
         for (const Row& row : sql_->rows(
@@ -45,7 +45,7 @@ protected:
             names.push_back(row[0]);
         return names;
     }
-    // Of the overload that has json and most arguments.
+    // For the overload with json and the most arguments.
     [[nodiscard]] std::vector<Argument> arguments(const std::string& function) const {
         std::vector<Argument> found;
         for (const Row& row : sql_->rows(fmt::format(
@@ -112,7 +112,7 @@ TEST_P(JsonArgumentsTest, every_public_function_that_takes_json_takes_jsonb_and_
     );
 }
 
-TEST_P(JsonArgumentsTest, no_call_is_ambiguous_whatever_type_its_json_has) {
+TEST_P(JsonArgumentsTest, no_call_is_ambiguous_for_any_type_of_json) {
     int calls = 0;
     for (const std::string& function : overloaded()) {
         const auto all = arguments(function);
@@ -211,7 +211,7 @@ TEST_P(JsonArgumentsTest, a_run_is_triggered_and_read_with_any_type) {
     EXPECT_EQ(sql().number("select count(*) from list_outbox() where payload ->> 'x' = '1'"), 4);
 }
 
-TEST_P(JsonArgumentsTest, text_that_is_no_json_is_refused_as_json_is) {
+TEST_P(JsonArgumentsTest, text_that_is_not_json_is_refused_as_json_is) {
     sql().run("select create_workflow('job'); select create_queue('work')");
     const std::string f = place().schema() + ".";
     for (const std::string value : {"'no json'", "'no json'::text", "''"}) {
@@ -268,7 +268,7 @@ TEST_P(JsonArgumentsTest, batches_in_jsonb_have_a_name_of_their_own) {
     EXPECT_EQ(sql().value("select enqueue_batch('work', '{}')"), "{}");
 }
 
-TEST_P(JsonArgumentsTest, what_people_read_is_json) {
+TEST_P(JsonArgumentsTest, results_are_json) {
     sql().run("select create_workflow('job', audit => 'all')");
     const std::string run =
         sql().value("select " + place().schema() + ".trigger('job', '{\"x\":1}')");
@@ -308,8 +308,8 @@ TEST_P(JsonArgumentsTest, what_people_read_is_json) {
     );
 }
 
-// As the version before had it: get_run with text, a view of the user's on it, and an input that is
-// no JSON.
+// As in the version before: get_run with text, a user's view that uses it, and an input that is not
+// JSON.
 TEST_P(
     JsonArgumentsTest, an_upgrade_keeps_what_a_user_built_on_text_and_makes_json_of_what_is_stored
 ) {

@@ -1,4 +1,4 @@
-// model::contains is what the server's jsonb @> is: compared on random values.
+// model::contains is equal to the server's jsonb @>: compared on random values.
 #include "model/json_contains.h"
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// Few different values, so that one is often contained in the other.
+// Few different values, so that one often contains the other.
 class RandomJson {
 public:
     explicit RandomJson(unsigned seed) : random_(seed) {}
@@ -32,7 +32,7 @@ public:
         }
         return made;
     }
-    // A value with parts of it left out: mostly contained in it.
+    // A value with parts omitted: mostly contained in it.
     json part_of(const json& whole) {
         if (pick(12) == 0) return value(1);
         json made = whole;

@@ -1,5 +1,6 @@
-// A page or a count reads a bounded number of rows, whatever is asked for and whatever the history.
-// Counters, not time. The limit behind which counts are lower bounds is 100 here instead of 10000.
+// A page or a count reads a bounded number of rows, for every filter and any history. Measured by
+// counters, not by time. The limit above which counts are lower bounds is 100 here instead of
+// 10000.
 #include <map>
 
 #include "support/workflow_test.h"
@@ -13,8 +14,8 @@ protected:
     static constexpr long few = 1000;
     static constexpr long whole = 3L * runs_each;
 
-    // What is rare lies where a wrong plan walks far for it: RUNNING runs below 2000 newer QUEUED
-    // ones, CANCELLED ones among errors, a key of a deleted run, a tag that half of all runs have.
+    // Rare rows are where a wrong plan has to read far: RUNNING runs below 2000 newer QUEUED ones,
+    // CANCELLED ones among errors, a key of a deleted run, a tag that half of all runs have.
     void SetUp() override {
         WorkflowTest::SetUp();
         for (const std::string name : {"one", "two", "three"}) make_workflow(name);
@@ -55,7 +56,7 @@ protected:
             "end)) as t (tag) where t.tag is not null on conflict do nothing"
         );
     }
-    // Rows that one statement reads from tables of runs and messages and their indexes.
+    // Rows that one statement reads from the tables of runs and messages and their indexes.
     [[nodiscard]] long rows_read(const std::string& call) const {
         const auto session = database();
         const auto counted = [&] {
@@ -132,7 +133,7 @@ TEST_P(ListPlanTest, statistics_are_not_needed_for_it) {
     expect_bounded();
 }
 
-TEST_P(ListPlanTest, a_count_that_stops_says_so) {
+TEST_P(ListPlanTest, a_count_that_stops_at_the_limit_is_a_lower_bound) {
     const auto counts = [&](const std::string& arguments) {
         std::map<std::string, std::string> found;
         for (const Row& row : database()->rows(
@@ -155,7 +156,7 @@ TEST_P(ListPlanTest, a_count_that_stops_says_so) {
 }
 
 TEST_P(ListPlanTest, a_claim_and_its_end_write_no_new_index) {
-    // HOT: the version that a claim writes is in no index of runs.
+    // HOT: the row version that a claim writes is in no index of runs.
     const RunId run = trigger("one");
     database()->run("vacuum " + place().table("runs"));
     const auto session = database();

@@ -1,5 +1,5 @@
-// Who locks several things does it in one order, whoever he is; a worker's batch never waits for
-// what somebody else has, and keeps nothing that it does not need.
+// All sessions take locks in one order; a worker's batch never waits for a lock, and keeps no lock
+// that it does not need.
 #include "support/race_test.h"
 
 namespace pawl::test {
@@ -7,7 +7,7 @@ namespace {
 
 class LockOrderTest : public RaceTest {
 protected:
-    // A task in hand; each has one attempt.
+    // A leased task with one attempt.
     struct Held {
         std::string message;
         std::string run;
@@ -38,7 +38,7 @@ protected:
         ));
     }
     [[nodiscard]] std::string fail(const Held& task) const { return outcome(sql(), task, "fail"); }
-    // The task becomes the work of a run of that workflow, which is returned.
+    // The task is delegated to a run of that workflow, which is returned.
     [[nodiscard]] std::string delegate(
         const Held& task, const std::string& workflow, const std::string& key = "k"
     ) const {
@@ -60,7 +60,7 @@ protected:
             task.task
         ));
     }
-    // A flow 'above' with two tasks in hand.
+    // A flow 'above' with two leased tasks.
     [[nodiscard]] std::vector<Held> two_tasks() const {
         make_flow("above");
         sql().run("select add_step('above', 'b')");
@@ -101,7 +101,7 @@ TEST_P(LockOrderTest, a_handler_of_a_flow_that_came_while_others_were_failed_cou
 
 // --- claims ---
 
-TEST_P(LockOrderTest, a_claim_that_finds_all_locked_looks_again_soon) {
+TEST_P(LockOrderTest, a_claim_that_finds_all_rows_locked_is_repeated_soon) {
     sql().run("select create_queue('z1'); select create_queue('z2')");
     const std::string claim =
         " from claim(array[queue_id('z1'), queue_id('z2')], 1) c where message_id is ";
@@ -119,7 +119,7 @@ TEST_P(LockOrderTest, a_claim_that_finds_all_locked_looks_again_soon) {
     EXPECT_EQ(sql().rows("select payload" + claim + "not null").at(0), Row{"2"});
 }
 
-// Polls that would go on for ten minutes: the session would give up.
+// Polls that would continue for ten minutes: the session would give up.
 TEST_P(LockOrderTest, a_poll_ends_once_it_has_failed_a_run) {
     make_flow("flow");
     const std::string poll = "select count(*) from poll_for_tasks('flow', 30, 1, ";
@@ -145,7 +145,7 @@ TEST_P(LockOrderTest, a_read_ends_once_it_has_buried_a_message) {
     EXPECT_EQ(sql().number("select count(*) from archive where dead"), 1);
 }
 
-// --- runs that end with others ---
+// --- runs that end together ---
 
 TEST_P(LockOrderTest, a_flow_is_not_failed_while_a_run_that_it_waits_for_is_locked) {
     sql().run("select create_workflow('child')");
@@ -202,7 +202,7 @@ TEST_P(LockOrderTest, a_step_is_not_skipped_while_a_run_that_it_waits_for_is_loc
     EXPECT_EQ(status(child), "CANCELLED");
 }
 
-// The flow above fails with it, and so does what that waits for.
+// The flow above fails with it, and so do the runs for which it waits.
 TEST_P(LockOrderTest, a_flow_is_not_failed_while_what_ends_with_its_caller_is_locked) {
     sql().run("select create_workflow('child')");
     make_flow("below");
@@ -223,7 +223,7 @@ TEST_P(LockOrderTest, a_flow_is_not_failed_while_what_ends_with_its_caller_is_lo
     EXPECT_EQ(sql().number("select count(*) from messages"), 0);
 }
 
-// What a worker does with all its runs is no reason for another one to wait.
+// A worker's writes for all its runs do not make another worker wait.
 TEST_P(LockOrderTest, flows_that_wait_for_each_others_runs_are_failed_in_two_batches) {
     sql().run("select create_workflow('child')");
     make_flow("above");
@@ -253,7 +253,7 @@ TEST_P(LockOrderTest, flows_that_wait_for_each_others_runs_are_failed_in_two_bat
     EXPECT_EQ(status(children[1]), "CANCELLED");
 }
 
-// By the key of its own run; whoever follows its calls would never come to an end.
+// By the key of its own run; following its calls would never end.
 TEST_P(LockOrderTest, a_run_that_waits_for_itself_can_be_failed_and_cancelled) {
     make_flow("flow");
     sql().run("select add_step('flow', 'b')");
@@ -272,7 +272,7 @@ TEST_P(LockOrderTest, a_run_that_waits_for_itself_can_be_failed_and_cancelled) {
     EXPECT_EQ(sql().number("select count(*) from messages"), 0);
 }
 
-// --- workflows that are deleted ---
+// --- deletion of workflows ---
 
 TEST_P(LockOrderTest, a_flow_is_deleted_while_a_batch_hands_it_a_dead_letter) {
     make_flow("flow");
@@ -305,6 +305,37 @@ TEST_P(LockOrderTest, a_run_is_copied_or_its_flow_deleted) {
         EXPECT_EQ(sql().number("select count(*) from runs"), 0);
         EXPECT_EQ(sql().number("select count(*) from messages"), 0);
     }
+}
+
+// The deletion has locked the run, and needs the flow's queue next.
+TEST_P(LockOrderTest, a_live_run_is_copied_or_its_flow_deleted_by_force) {
+    for (const std::string copy : {"retry({})", "fork({}, 'a')"}) {
+        make_flow("flow");
+        const std::string run = start("flow");
+        const auto holder = begin("select from runs where run_id = " + run + " for update");
+        auto deleted = waits("select delete_flow_and_data('flow', force => true)");
+        const auto other = session();
+        auto copied = waits(*other, "select " + fmt::format(fmt::runtime(copy), run));
+        holder->run("commit");
+        EXPECT_EQ(deleted.get(), "");
+        EXPECT_TRUE(contains(copied.get(), "run " + run + " does not exist"));
+        EXPECT_EQ(sql().number("select count(*) from runs"), 0);
+        EXPECT_EQ(sql().number("select count(*) from messages"), 0);
+    }
+}
+
+TEST_P(LockOrderTest, a_run_is_copied_once_its_flow_has_a_new_step) {
+    make_flow("flow");
+    const std::string run = start("flow");
+    sql().run("select cancel(" + run + ")");
+    const auto other = begin("select add_step('flow', 'b')");
+    auto copied = waits("select retry(" + run + ")");
+    {
+        const auto third = begin("select from runs where run_id = " + run + " for update nowait");
+        third->run("rollback");
+    }
+    other->run("commit");
+    EXPECT_EQ(status(copied.get()), "QUEUED");
 }
 
 }  // namespace

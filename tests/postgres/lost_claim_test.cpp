@@ -1,4 +1,4 @@
-// A claim whose answer is lost: what it has leased was never given to a handler.
+// A claim whose answer is lost: no handler got the messages that it leased.
 #include <atomic>
 
 #include "support/far_store_test.h"
@@ -37,7 +37,7 @@ TEST_P(LostClaimTest, its_runs_are_handed_back_without_a_strike) {
     EXPECT_TRUE(contains(log_text(), "handed back 3 messages of a claim whose answer was lost"));
 }
 
-TEST_P(LostClaimTest, what_its_handlers_hold_is_not_handed_back) {
+TEST_P(LostClaimTest, messages_held_by_handlers_are_not_handed_back) {
     const Queue queue = make_queue();
     enqueue_many(queue, 1);
     std::atomic<bool> begun = false;
@@ -73,7 +73,7 @@ TEST_P(LostClaimTest, producers_do_not_wait_for_an_answer_without_an_end) {
     EXPECT_EQ(error.code(), ErrorCode::connection_failed);
     EXPECT_TRUE(error.in_doubt());
     EXPECT_TRUE(contains(error.what(), "no answer within 300 ms"));
-    EXPECT_TRUE(contains(error.what(), "look before you repeat it"));
+    EXPECT_TRUE(contains(error.what(), "check it before you repeat the call"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a worker keeps while the database is away from it, or has its rows locked.
+// What a worker keeps while the database is unreachable, or has locked its rows.
 #include <latch>
 #include <pawl/json.h>
 
@@ -16,7 +16,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(, OutageTest, ::testing::Values(BackendKind::postgres), backend_name);
 
-TEST_P(OutageTest, who_could_not_tell_that_he_lives_is_not_taken_for_dead) {
+TEST_P(OutageTest, workers_are_not_declared_lost_while_heartbeats_could_not_be_written) {
     make_workflow("billing.a");
     make_workflow("billing.b");
     std::latch begun(1);
@@ -40,7 +40,7 @@ TEST_P(OutageTest, who_could_not_tell_that_he_lives_is_not_taken_for_dead) {
     prefix.start();
     gate().refuse_new_connections(true);
     gate().drop_connections();
-    advance(1h);  // nobody has told anything for so long
+    advance(1h);  // no heartbeat arrived for that long
     EXPECT_TRUE(eventually([&] {
         return log_text().find("database does not answer") != std::string::npos;
     }));
@@ -78,7 +78,7 @@ TEST_P(OutageTest, a_lease_is_extended_as_soon_as_its_row_is_free) {
         "begin; select from messages where message_id = " + std::to_string(locked.value()) +
         " for update"
     );
-    open().cancel(cancelled, "not wanted");  // the worker is told, and beats
+    open().cancel(cancelled, "not wanted");  // the worker is notified, and sends a heartbeat
     EXPECT_TRUE(eventually([&] {
         return sql->number(
                    "select count(*) from workers where heartbeat_at > '" +

@@ -1,5 +1,5 @@
-// A claim of the outbox and a page of events read a bounded number of rows, whatever was published
-// and however many aggregates have events. Counters, not time.
+// A claim of the outbox and a page of events read a bounded number of rows, independent of the
+// published events and the number of aggregates. Measured by counters, not by time.
 #include "support/outbox_test.h"
 
 namespace pawl::test {
@@ -9,8 +9,8 @@ class OutboxPlanTest : public OutboxStoreTest {
 protected:
     static constexpr int published = 30'000;
 
-    // Numbers ascend from the published events to the pending ones, as in a store that has run for
-    // a while. A popular aggregate and a popular type are among them, and rare ones.
+    // Ids ascend from the published events to the pending ones, as in a store that has run for a
+    // while. There are a frequent aggregate and a frequent type, and rare ones.
     void fill(const std::string& status, int count, const std::string& aggregate) const {
         database()->run(
             "insert into " + place().table("outbox") +
@@ -141,7 +141,7 @@ TEST_P(OutboxPlanTest, a_page_of_events_reads_a_page) {
     expect_pages();
 }
 
-// A snapshot that stays open keeps all versions of the rows, and their entries in the indexes.
+// A snapshot that stays open keeps all row versions and their index entries.
 TEST_P(OutboxPlanTest, a_claim_from_a_position_does_not_walk_over_what_was_delivered) {
     fill("PENDING", 3000, "''");
     const auto old = database();

@@ -17,7 +17,7 @@ TEST_P(OutboxSqlTest, plain_sql_publishes_too) {
     EXPECT_EQ(seen.subject, "invoice-1");
 }
 
-// Claims begin where the last one has found events; this one lies behind.
+// Claims begin where the last one found events; this event is before that position.
 TEST_P(OutboxSqlTest, an_event_that_commits_late_is_claimed_immediately) {
     const auto mine = database();
     mine->begin();

@@ -63,7 +63,7 @@ TEST_P(PgbouncerTest, workers_work_through_it) {
     EXPECT_TRUE(eventually([&] { return store().queue("work").stats().archived == 100; }));
     enqueue_many(store().queue("work"), 1);
     EXPECT_TRUE(eventually([&] { return store().queue("work").stats().archived == 101; }))
-        << "found by polling: nobody can wake it";
+        << "found by polling: there is no wake-up";
 }
 
 TEST_P(PgbouncerTest, a_waiting_dequeue_finds_work_of_others_by_polling) {

@@ -1,4 +1,4 @@
-// The optional schema `pgflow`: pgflow's README, and what its words become.
+// The optional schema `pgflow`: the README of pgflow, and the mapping of its terms.
 #include <cstdlib>
 #include <fmt/format.h>
 #include <regex>
@@ -11,7 +11,7 @@ namespace {
 
 class PgflowTest : public StoreTest {
 protected:
-    // The schema's name is fixed, so each test has a database of its own.
+    // The name of the schema is fixed, so each test has a separate database.
     void SetUp() override {
         open_postgres_database(server_)->run("create database " + name_);
         const std::regex path("/[^/?]*(\\?.*)?$");
@@ -202,7 +202,7 @@ TEST_P(PgflowTest, a_role_without_access_to_these_names_uses_the_store_as_before
     sql().run("drop role " + role);
 }
 
-TEST_P(PgflowTest, verify_knows_the_schema_and_install_restores_it) {
+TEST_P(PgflowTest, verify_checks_the_schema_and_install_restores_it) {
     EXPECT_TRUE(store().verify().ok());
     sql().run("drop function pgflow.fail_task(uuid, text, integer, text)");
     const auto problems = store().verify().problems;
@@ -216,7 +216,7 @@ TEST_P(PgflowTest, verify_knows_the_schema_and_install_restores_it) {
     EXPECT_TRUE(store().install().repaired.empty());
 }
 
-TEST_P(PgflowTest, a_schema_of_somebody_else_is_left_alone) {
+TEST_P(PgflowTest, a_schema_that_pawl_did_not_create_is_not_changed) {
     sql().run("drop schema pgflow cascade; create schema pgflow; create table pgflow.flows (a int)"
     );
     const Error error = error_of([&] { store().install(Compat::pgflow); });

@@ -1,5 +1,5 @@
 // functions/planner_settings.txt is complete: the functions in the database have the settings that
-// it names.
+// it lists.
 #include <fstream>
 #include <map>
 #include <set>
@@ -46,7 +46,7 @@ SettingsOfFunctions listed_settings() {
 
 class PlannerSettingsTest : public StoreTest {
 protected:
-    // One entry per function, not per name: an overload that has settings too would be seen.
+    // One entry per function, not per name: an overload that also has settings is detected.
     std::multimap<std::string, Settings> installed_settings() {
         std::multimap<std::string, Settings> all;
         for (const auto& row : database()->rows(

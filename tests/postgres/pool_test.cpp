@@ -1,4 +1,4 @@
-// Connections of a store: opened for a burst, closed when nothing needs them.
+// Connections of a store: opened for a burst, closed when they are no longer needed.
 #include "postgres/driver/pool.h"
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace {
 
 class PoolTest : public StoreTest {
 protected:
-    // Sessions of pools alone: the store's own are closed.
+    // Only sessions of pools: those of the store itself are closed.
     [[nodiscard]] long sessions() const {
         return database()->number(
             "select count(*) from pg_stat_activity where datname = current_database() and "

@@ -1,4 +1,5 @@
-// A batch of pruning reads what it removes, whatever else lies in the tables. Counters, not time.
+// A batch of pruning reads the rows that it removes, independent of other rows. Measured by
+// counters, not by time.
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -8,7 +9,7 @@ class PrunePlanTest : public WorkflowTest {
 protected:
     static constexpr int rows = 20'000;
 
-    // Of 100 runs the first is a success: what is kept lies between and before.
+    // Of 100 runs the first is a success: kept rows are between and before them.
     void SetUp() override {
         WorkflowTest::SetUp();
         make_workflow();
@@ -81,7 +82,7 @@ TEST_P(PrunePlanTest, a_batch_reads_few_rows_among_many_that_are_kept) {
     expect_cheap();
 }
 
-TEST_P(PrunePlanTest, a_run_that_somebody_has_in_hand_is_left_to_the_next_pass) {
+TEST_P(PrunePlanTest, a_run_that_is_locked_is_left_to_the_next_pass) {
     store().set_retention(RetentionKind::success, "job", {.age = 1s});
     const auto holder = database();
     holder->run("begin");
@@ -96,7 +97,7 @@ TEST_P(PrunePlanTest, a_workflow_that_is_being_deleted_is_left_alone) {
     const auto deleter = database();
     deleter->run("begin");
     deleter->run("select " + place().schema() + ".delete_workflow('job')");
-    EXPECT_EQ(store().prune({.share = 100}).total(), 0) << "and nobody waits";
+    EXPECT_EQ(store().prune({.share = 100}).total(), 0) << "and does not wait";
     deleter->run("commit");
     EXPECT_EQ(store().prune({.share = 100}).total(), 0);
 }

@@ -14,7 +14,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(, PruneSqlTest, ::testing::Values(BackendKind::postgres), backend_name);
 
-TEST_P(PruneSqlTest, one_call_prunes_so_many_rows_and_says_whether_more_are_left) {
+TEST_P(PruneSqlTest, one_call_prunes_up_to_max_rows_and_returns_whether_more_are_left) {
     make_workflow("other");
     store().set_retention(RetentionKind::success, all_names, {.age = 1 * one_day});
     for (int i = 0; i < 3; ++i) {
@@ -26,7 +26,7 @@ TEST_P(PruneSqlTest, one_call_prunes_so_many_rows_and_says_whether_more_are_left
     advance(2 * one_day);
     EXPECT_EQ(call("4"), (Row{"4", "t"}));
     EXPECT_EQ(call("4"), (Row{"2", "f"}));
-    EXPECT_EQ(count("runs"), 1);
+    EXPECT_EQ(count(Rows::runs), 1);
     EXPECT_TRUE(exists(failed));
     EXPECT_THROW((void)call("0"), std::runtime_error);
 }

@@ -16,7 +16,7 @@ protected:
             "pg_advisory_lock_shared(queue_lock_key(queue_id)) from queues"
         );
     }
-    // What would wait for the stranger's locks fails.
+    // A call that would wait for the other session's locks fails.
     [[nodiscard]] std::string at_once(const std::string& query) const {
         sql().run("set statement_timeout = '3s'");
         return sql().value(query);
@@ -56,7 +56,7 @@ TEST_P(QueueLockTest, a_queue_is_not_deleted_under_an_enqueue_that_could_not_sha
     auto deleted = waits("select delete_queue('mail')");
     producer->run("select enqueue('mail', '2'); commit");
     leave();
-    EXPECT_TRUE(contains(deleted.get(), "holds 2 messages"));
+    EXPECT_TRUE(contains(deleted.get(), "has 2 messages"));
 }
 
 TEST_P(QueueLockTest, an_enqueue_waits_for_a_queue_that_is_being_deleted) {
@@ -67,15 +67,15 @@ TEST_P(QueueLockTest, an_enqueue_waits_for_a_queue_that_is_being_deleted) {
     EXPECT_TRUE(contains(added.get(), "'mail' does not exist"));
 }
 
-TEST_P(QueueLockTest, a_deletion_waits_for_who_shares_the_queue) {
+TEST_P(QueueLockTest, a_deletion_waits_for_sessions_that_share_the_queue) {
     leave();
     const auto producer = begin("select enqueue('mail', '1')");
     auto deleted = waits("select delete_queue('mail')");
-    // A new producer waits for the deletion; one that shares the queue already continues.
+    // A new producer waits for the deletion; one that already holds the queue shared continues.
     const auto late = session();
     auto added = waits(*late, "select enqueue('mail', '3')");
     producer->run("select enqueue('mail', '2'); commit");
-    EXPECT_TRUE(contains(deleted.get(), "holds 2 messages"));
+    EXPECT_TRUE(contains(deleted.get(), "has 2 messages"));
     EXPECT_NE(added.get(), "");
     EXPECT_EQ(store().queue("mail").stats().ready, 3);
 }

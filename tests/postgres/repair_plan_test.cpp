@@ -26,7 +26,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(, RepairPlanTest, ::testing::Values(BackendKind::postgres), backend_name);
 
-TEST_P(RepairPlanTest, a_page_costs_the_same_whatever_the_history) {
+TEST_P(RepairPlanTest, a_page_costs_the_same_for_any_history) {
     make_workflow();
     make_workflow("other");
     (void)trigger_many(150);

@@ -1,4 +1,4 @@
-// The server goes away in the middle of the work, and comes back.
+// The server goes away during the work, and returns.
 #include <atomic>
 #include <latch>
 #include <pawl/json.h>
@@ -10,7 +10,7 @@
 namespace pawl::test {
 namespace {
 
-// A server of the test's own.
+// A separate server for the test.
 class Cluster {
 public:
     Cluster() {
@@ -59,7 +59,7 @@ protected:
         bodies.count_down();
         for (std::size_t i = 1; i < commands.size(); ++i) cluster_.command(commands[i]);
     }
-    // Works 400 messages; the server is hit in the middle.
+    // Processes 400 messages; the server is hit in the middle.
     void survives(const std::vector<std::string>& commands) {
         const Queue queue = store_->queue("work");
         std::vector<NewMessage> batch(400, NewMessage{Json{"1"}, {}});
@@ -81,13 +81,13 @@ protected:
         EXPECT_TRUE(eventually([&] { return queue.stats().archived == 400; }));
         EXPECT_EQ(queue.stats().dead, 0);
         made.stop();
-        EXPECT_EQ(store_->worker(made.id()).status, WorkerStatus::stopped);
+        EXPECT_EQ(store_->worker_info(made.id()).status, WorkerStatus::stopped);
     }
 
-    // Works 100 runs of three steps; the server is hit in the middle of their second steps.
+    // Executes 100 runs of three steps; the server is hit in the middle of their second steps.
     void runs_survive(const std::vector<std::string>& commands) {
         store_->create_workflow("job", {.max_strikes = 100});
-        execute_many(std::vector(100, NewRun{"job", {}, {}}), *store_);
+        store_->trigger(std::vector(100, NewRun{"job", {}, {}}));
         std::atomic<int> first = 0;
         std::latch some(8);
         std::latch go(1);
@@ -109,7 +109,7 @@ protected:
         made.stop();
     }
 
-    // As a server that became a standby, or whose disk is full.
+    // Like a server that became a standby, or whose disk is full.
     void set_read_only(bool read_only) const {
         const auto sql = open_postgres_database(cluster_.url());
         sql->run("set default_transaction_read_only = off");
@@ -126,27 +126,27 @@ protected:
     std::optional<Store> store_;
 };
 
-TEST_F(RestartTest, a_worker_goes_on_after_a_restart_of_the_server) {
+TEST_F(RestartTest, a_worker_continues_after_a_restart_of_the_server) {
     survives({"restart"});
 }
 
-TEST_F(RestartTest, a_worker_goes_on_after_a_crash_of_the_server) {
+TEST_F(RestartTest, a_worker_continues_after_a_crash_of_the_server) {
     survives({"stop-immediate", "start"});
 }
 
-TEST_F(RestartTest, a_worker_goes_on_after_the_server_was_killed) {
+TEST_F(RestartTest, a_worker_continues_after_the_server_was_killed) {
     survives({"kill", "start"});
 }
 
-TEST_F(RestartTest, runs_go_on_after_a_restart_of_the_server) {
+TEST_F(RestartTest, runs_continue_after_a_restart_of_the_server) {
     runs_survive({"restart"});
 }
 
-TEST_F(RestartTest, runs_go_on_after_the_server_was_killed) {
+TEST_F(RestartTest, runs_continue_after_the_server_was_killed) {
     runs_survive({"kill", "start"});
 }
 
-TEST_F(RestartTest, a_waiting_run_wait_goes_on_after_a_restart) {
+TEST_F(RestartTest, a_waiting_run_wait_continues_after_a_restart) {
     store_->create_workflow("job");
     auto made =
         worker("w").handle(
@@ -164,7 +164,7 @@ TEST_F(RestartTest, a_waiting_run_wait_goes_on_after_a_restart) {
     EXPECT_EQ(run.wait<int>(40s), 5);
 }
 
-TEST_F(RestartTest, a_waiting_dequeue_goes_on_after_a_restart) {
+TEST_F(RestartTest, a_waiting_dequeue_continues_after_a_restart) {
     const Queue queue = store_->queue("work");
     std::jthread operator_thread([&] {
         cluster_.command("restart");
@@ -175,7 +175,7 @@ TEST_F(RestartTest, a_waiting_dequeue_goes_on_after_a_restart) {
     EXPECT_EQ(queue.dequeue({.max_messages = 1, .wait = 40s}).size(), 1U);
 }
 
-TEST_F(RestartTest, what_was_enqueued_survives_the_servers_death) {
+TEST_F(RestartTest, enqueued_messages_survive_a_crash_of_the_server) {
     const Queue queue = store_->queue("work");
     for (int i = 0; i < 20; ++i) queue.enqueue(Json{"1"});
     cluster_.command("kill");

@@ -1,4 +1,4 @@
-// Runs over a connection that dies between a commit and its answer.
+// Runs over a connection that breaks between a commit and its answer.
 #include <atomic>
 #include <pawl/json.h>
 #include <set>
@@ -93,7 +93,7 @@ TEST_P(RunGateTest, a_worker_finishes_every_run_over_a_line_that_breaks_all_the_
     gate().drop_connections();
     EXPECT_TRUE(eventually([&] { return store().count_runs().success == 45; }));
     EXPECT_EQ(store().count_runs().error, 0);
-    EXPECT_EQ(count("steps", "status = 'SUCCESS'"), 90);
+    EXPECT_EQ(kit().count(Word::step_status, "SUCCESS"), 90);
 }
 
 TEST_P(RunGateTest, a_waiter_survives_the_loss_of_its_connection) {
@@ -105,7 +105,7 @@ TEST_P(RunGateTest, a_waiter_survives_the_loss_of_its_connection) {
     EXPECT_EQ(far().run(run).wait<int>(30s), 5);
 }
 
-TEST_P(RunGateTest, a_step_whose_message_somebody_has_locked_is_recorded_whole_when_it_is_free) {
+TEST_P(RunGateTest, a_step_whose_message_is_locked_is_recorded_completely_when_it_is_free) {
     const RunId run = trigger();
     const auto lock = database();
     std::jthread release;

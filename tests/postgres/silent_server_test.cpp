@@ -1,4 +1,4 @@
-// A server that is there and does not answer: calls end, leases end at their time, workers stop.
+// A server that is reachable but does not answer: calls end, leases end on time, workers stop.
 #include <atomic>
 #include <latch>
 #include <pawl/json.h>
@@ -42,15 +42,19 @@ TEST_P(SilentServerTest, a_commit_without_an_answer_is_in_doubt_when_its_time_is
     enqueue_many(store().queue("work"), 1);
     const Write write{take_one(far().queue("work")).lease(), seam::Archive{}};
     gate().stall_at("archive");
-    const Error error =
-        error_of([&] { (void)far().backend()->commit(std::span(&write, 1), Attempt::first); });
+    const Error error = error_of([&] {
+        (void)detail::Access::backend(far())->commit(std::span(&write, 1), Attempt::first);
+    });
     EXPECT_EQ(error.code(), ErrorCode::connection_failed);
     EXPECT_TRUE(error.retryable());
     EXPECT_TRUE(error.in_doubt());
     EXPECT_TRUE(contains(error.what(), "no answer within 300 ms")) << error.what();
     gate().flow_again();
     EXPECT_EQ(
-        far().backend()->commit(std::span(&write, 1), Attempt::repeated).front().status,
+        detail::Access::backend(far())
+            ->commit(std::span(&write, 1), Attempt::repeated)
+            .front()
+            .status,
         WriteStatus::done
     );
 }
@@ -99,7 +103,7 @@ TEST_P(SilentServerTest, a_worker_behind_a_shut_line_gives_its_run_up_in_time_an
     ASSERT_TRUE(eventually([&] { return told.load(); })) << "though no heartbeat ever returns";
     EXPECT_TRUE(cancelled);
 
-    // Somebody else takes the run over when its lease has ended.
+    // Another worker continues the run when its lease has ended.
     auto near =
         worker("near")
             .handle("job", [](Context& ctx, int) { return ctx.step("first", [] { return 20; }); })
@@ -153,7 +157,7 @@ protected:
     }
     // Whether a wake-up of another process arrives within the limit.
     [[nodiscard]] bool hears(const Store& listening) {
-        auto& hub = listening.backend()->wake_hub();
+        auto& hub = detail::Access::backend(listening)->wake_hub();
         return eventually([&] {
             const auto ticket = hub.ticket();
             store().queue("work").enqueue(Json{"1"});
@@ -172,9 +176,9 @@ TEST_P(ListenTest, a_store_closes_while_listen_is_unanswered) {
     patient.connect_timeout = std::chrono::hours(1);
     std::optional<Store> closing = far(patient);
     gate_->stall_at("listen \"pawl");
-    (void)closing->backend()->wake_hub();
+    (void)detail::Access::backend(*closing)->wake_hub();
     ASSERT_TRUE(eventually([&] { return gate_->stalled() > 0; }));
-    closing.reset();  // the test's own time limit ends it otherwise
+    closing.reset();  // else the time limit of the test ends it
 }
 
 TEST_P(ListenTest, a_store_closes_while_the_listener_connects) {
@@ -182,7 +186,7 @@ TEST_P(ListenTest, a_store_closes_while_the_listener_connects) {
     patient.connect_timeout = std::chrono::hours(1);
     std::optional<Store> closing = far(patient);
     gate_->stall_at("");
-    (void)closing->backend()->wake_hub();
+    (void)detail::Access::backend(*closing)->wake_hub();
     ASSERT_TRUE(eventually([&] { return gate_->stalled() > 0; }));
     closing.reset();
 }
@@ -194,7 +198,7 @@ TEST_P(ListenTest, a_listening_connection_that_falls_silent_is_replaced) {
     quick.call_timeout = 200ms;
     const Store listening = far(quick);
     ASSERT_TRUE(hears(listening));
-    gate_->stall_at("is anybody there");
+    gate_->stall_at("pawl: probe");
     ASSERT_TRUE(eventually([&] { return gate_->stalled() > 0; }));
     gate_->flow_again();
     EXPECT_TRUE(hears(listening));

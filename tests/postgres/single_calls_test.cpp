@@ -1,5 +1,5 @@
-// What is triggered, recorded or ended alone takes shorter ways in SQL: trigger_one, record_step,
-// finish_run. They end where the functions for many do.
+// Single triggers, steps and ends use shorter functions in SQL: trigger_one, record_step,
+// finish_run. Their effects are those of the batch functions.
 #include "support/race_test.h"
 
 namespace pawl::test {
@@ -45,7 +45,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(, SingleCallsTest, ::testing::Values(BackendKind::postgres), backend_name);
 
-TEST_P(SingleCallsTest, one_run_is_made_as_a_batch_makes_it) {
+TEST_P(SingleCallsTest, one_run_is_created_like_a_run_of_a_batch) {
     const std::string one = trigger(", 5, 2, 77");
     const std::string many = sql().value(
         "select run_ids[1] from trigger_batch(array['job'], array['1'], array[5], max_attempts => "
@@ -72,7 +72,7 @@ TEST_P(SingleCallsTest, one_run_of_a_flow_starts_the_flow) {
     EXPECT_EQ(sql().value("select count(*) from list_tasks(" + run + ")"), "1");
 }
 
-TEST_P(SingleCallsTest, what_is_wrong_with_one_run_is_said_in_the_words_of_many) {
+TEST_P(SingleCallsTest, an_invalid_single_run_has_the_message_of_a_batch) {
     EXPECT_TRUE(contains(
         refusal("select run_id from trigger_one('nowhere', '1')"), "'nowhere' does not exist"
     ));
@@ -87,7 +87,7 @@ TEST_P(SingleCallsTest, what_is_wrong_with_one_run_is_said_in_the_words_of_many)
     EXPECT_EQ(sql().value("select count(*) from runs"), "0");
 }
 
-TEST_P(SingleCallsTest, one_run_of_a_workflow_that_is_deleted_meanwhile_is_refused) {
+TEST_P(SingleCallsTest, one_run_of_a_workflow_that_is_deleted_in_the_meantime_is_refused) {
     const auto deleter = begin("select delete_workflow('job')");
     auto answer = waits("select run_id from trigger_one('job', '1')");
     deleter->run("commit");
@@ -103,7 +103,7 @@ TEST_P(SingleCallsTest, a_transaction_with_an_old_snapshot_triggers_nothing_into
     EXPECT_EQ(sql().value("select count(*) from runs"), "0");
 }
 
-TEST_P(SingleCallsTest, trigger_takes_the_short_way_only_where_nothing_else_is_asked) {
+TEST_P(SingleCallsTest, trigger_takes_the_short_way_only_without_other_options) {
     const std::string delayed = sql().value("select trigger('job', '1', delay_ms => 1000)");
     const std::string keyed =
         sql().value("select trigger('job', '1', idempotency_key => 'k', tags => array['t'])");
@@ -158,7 +158,7 @@ TEST_P(SingleCallsTest, a_run_is_ended_under_the_fence) {
     EXPECT_EQ(finish(run, "1, '24', repeated => true"), "done");
 }
 
-TEST_P(SingleCallsTest, who_waits_for_a_run_is_named_at_its_end) {
+TEST_P(SingleCallsTest, a_run_with_waiters_is_returned_at_its_end) {
     const std::string awaited = claimed();
     const std::string other = claimed();
     sql().run("select await_run(" + awaited + ")");
@@ -169,7 +169,7 @@ TEST_P(SingleCallsTest, who_waits_for_a_run_is_named_at_its_end) {
     EXPECT_EQ(sql().value("select count(*) from awaited_runs"), "0");
 }
 
-TEST_P(SingleCallsTest, the_end_of_a_run_is_published_where_its_workflow_asks_for_it) {
+TEST_P(SingleCallsTest, the_end_of_a_run_is_published_if_its_workflow_publishes_ends) {
     sql().run("select create_workflow('job', publish => 'ends')");
     EXPECT_EQ(finish(claimed(), "1, '24'"), "done");
     EXPECT_EQ(sql().value("select count(*) from outbox"), "1");

@@ -1,6 +1,7 @@
-// Every value that comes in through SQL has bounds. A single value out of them is refused; in a
-// batch of a holder such an item gets the outcome `invalid` and the others are recorded.
+// Every argument of a SQL function has bounds. A single value out of bounds is refused; in a batch
+// of a holder such an item gets the outcome `invalid`, and the others are recorded.
 #include <fmt/format.h>
+#include <pawl/json.h>
 
 #include "support/store_test.h"
 
@@ -23,7 +24,7 @@ protected:
     [[nodiscard]] std::string value(const std::string& call) const {
         return sql_->value("select " + call);
     }
-    // "PW003 ...": the state and the message of its error, "" if there is none.
+    // The SQLSTATE and the message of its error, "PW003 ..."; "" without an error.
     [[nodiscard]] std::string refusal(const std::string& call) const {
         sql_->run(fmt::format(
             "create or replace function pg_temp.refusal() returns text language plpgsql as $why$ "
@@ -33,7 +34,7 @@ protected:
         ));
         return sql_->value("select pg_temp.refusal()");
     }
-    // Two runs in hand: "array[1, 2], array[1, 1]".
+    // Two leased runs: "array[1, 2], array[1, 1]".
     [[nodiscard]] std::string two_runs() const {
         sql_->run("select trigger_batch(array['job', 'job'], array['1', '2'])");
         return sql_->value(
@@ -135,7 +136,7 @@ TEST_P(SqlBoundsTest, a_step_that_is_given_twice_in_a_batch_is_recorded_once) {
         << "the first one counts";
 }
 
-TEST_P(SqlBoundsTest, ends_that_are_no_json_end_nothing) {
+TEST_P(SqlBoundsTest, ends_that_are_not_json_end_nothing) {
     for (const std::string& second : std::vector<std::string>{
              "array['1', 'no json']",
              "array['1', null], array[null, 'no json']",
@@ -249,7 +250,9 @@ TEST_P(SqlBoundsTest, reports_about_events_and_tasks_out_of_bounds_are_invalid) 
     );
 }
 
-TEST_P(SqlBoundsTest, a_worker_whose_lease_is_out_of_bounds_is_refused_and_harms_nobody) {
+TEST_P(
+    SqlBoundsTest, a_worker_whose_lease_is_out_of_bounds_is_refused_and_others_are_not_affected
+) {
     for (const std::string& rest : std::vector<std::string>{
              "'w', 'h', 0, 1, 9223372036854775807, '{}', '{}'",
              "'w', 'h', 0, 1, 0, '{}', '{}'",
@@ -382,7 +385,7 @@ TEST_P(SqlBoundsTest, a_null_does_not_force) {
     EXPECT_TRUE(contains(refusal(R"(ensure_flow('{"slug":"flow","steps":[]}', null))"), "PW017 "));
 }
 
-TEST_P(SqlBoundsTest, history_tells_events_whose_data_no_server_can_take_apart) {
+TEST_P(SqlBoundsTest, history_lists_events_whose_data_the_server_cannot_parse) {
     const std::string run = value(place().schema() + ".trigger('job', '1')");
     sql().run("select count(*) from claim_runs(workflow_ids(array['job']), 1)");
     sql().run(

@@ -1,10 +1,11 @@
 // Calls of all SQL functions with values that no caller should send: each is refused with a
-// documented state or harms nothing. The seed is printed; PAWL_FUZZ_SEED repeats a run,
-// PAWL_FUZZ_CALLS makes it longer.
+// documented SQLSTATE or is harmless. The seed is printed; PAWL_FUZZ_SEED repeats it,
+// PAWL_FUZZ_CALLS makes more calls.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
 #include <map>
+#include <pawl/json.h>
 #include <random>
 #include <regex>
 #include <set>
@@ -29,7 +30,7 @@ std::string repeated(const std::string& text, int times) {
     return result;
 }
 
-// Errors that docs/sql.md names, but for missing rights: every call is allowed.
+// The errors in docs/sql.md, except those for missing access: every call is allowed.
 std::set<std::string> documented_states() {
     std::ifstream in(std::filesystem::path(PAWL_SOURCE_DIR) / "docs/sql.md");
     std::ostringstream text;
@@ -54,7 +55,7 @@ class Fuzzer {
 public:
     Fuzzer(std::string schema, unsigned seed) : schema_(std::move(schema)), random_(seed) {}
 
-    // Mostly within what makes sense, so that calls reach far.
+    // Mostly valid values, so that calls reach deep.
     std::string call(const std::vector<Function>& functions) {
         if (one_in(4)) return useful_call(functions);
         const Function& function = functions[below(functions.size())];
@@ -81,7 +82,7 @@ private:
     bool one_in(std::size_t times) { return below(times) == 0; }
     const std::string& any(const Words& words) { return words[below(words.size())]; }
 
-    // Work to be done and, for who may, work in hand.
+    // Work to do and, for workers, leased work.
     std::string useful_call(const std::vector<Function>& functions) {
         static const Words calls{
             "trigger('job', '1')",
@@ -313,7 +314,7 @@ protected:
     [[nodiscard]] Database& sql() const { return *sql_; }
     [[nodiscard]] const std::string& schema() const { return schema_; }
 
-    // What deletes all that the others need is left out.
+    // Functions that delete everything that the others need are excluded.
     [[nodiscard]] std::vector<Function> functions(const std::string& access) const {
         std::vector<Function> all;
         for (const Row& row : sql_->rows(fmt::format(
@@ -374,7 +375,7 @@ unsigned number_from(const char* variable, unsigned otherwise) {
     return given ? static_cast<unsigned>(std::stoul(given)) : otherwise;
 }
 
-TEST_P(SqlFuzzTest, only_documented_errors_are_raised_and_work_goes_on) {
+TEST_P(SqlFuzzTest, only_documented_errors_are_raised_and_work_continues) {
     const unsigned seed = number_from("PAWL_FUZZ_SEED", std::random_device{}());
     const int calls = static_cast<int>(number_from("PAWL_FUZZ_CALLS", 3000));
     std::cout << "PAWL_FUZZ_SEED=" << seed << '\n';

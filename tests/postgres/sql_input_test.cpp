@@ -1,5 +1,5 @@
-// What callers in other languages may get wrong: it is refused where it comes in, and harms nobody
-// else. The C++ library checks before it sends.
+// Mistakes of callers in other languages are refused on arrival and affect no other data. The C++
+// library checks before it sends.
 #include <fmt/format.h>
 
 #include "support/store_test.h"
@@ -15,7 +15,7 @@ protected:
         sql_->run("set search_path = " + place().schema());
     }
     [[nodiscard]] Database& sql() const { return *sql_; }
-    // "PW003 ...": the state and the words of its error, "" where there is none.
+    // The SQLSTATE and the message of its error, "PW003 ..."; "" without an error.
     [[nodiscard]] std::string refusal(const std::string& call) const {
         sql_->run(fmt::format(
             "create or replace function pg_temp.refusal() returns text language plpgsql as $why$ "
@@ -25,13 +25,13 @@ protected:
         ));
         return sql_->value("select pg_temp.refusal()");
     }
-    // One step, 'a', one attempt.
+    // One step, 'a', with one attempt.
     void make_flow(const std::string& slug = "flow") const {
         sql_->run(fmt::format(
             "select create_flow('{0}', max_attempts => 1); select add_step('{0}', 'a')", slug
         ));
     }
-    // The one task that is due: message and run.
+    // The only due task: message and run.
     [[nodiscard]] Row poll_task(const std::string& slug = "flow") const {
         const auto tasks = sql_->rows(
             fmt::format("select msg_id, run_id, input from poll_for_tasks('{}', 30, 1)", slug)
@@ -47,7 +47,7 @@ private:
 };
 INSTANTIATE_TEST_SUITE_P(, SqlInputTest, ::testing::Values(BackendKind::postgres), backend_name);
 
-TEST_P(SqlInputTest, an_input_that_is_no_json_starts_no_flow) {
+TEST_P(SqlInputTest, an_input_that_is_not_json_starts_no_flow) {
     make_flow();
     const auto with_second = [](const std::string& input) {
         return "trigger_batch(array['flow', 'flow'], array['1', " + input + "])";
@@ -58,7 +58,7 @@ TEST_P(SqlInputTest, an_input_that_is_no_json_starts_no_flow) {
     );
     EXPECT_TRUE(contains(refusal(with_second("''")), "PW003 inputs[2] is not JSON"));
     EXPECT_TRUE(contains(refusal(with_second("'1],[2'")), "PW003 inputs[2] is not JSON"));
-    // Not even one that a poll could not put into the task's input any more.
+    // Not even one that a poll could no longer insert into the task's input.
     EXPECT_TRUE(contains(
         refusal(with_second("repeat('[', 100000) || repeat(']', 100000)")),
         "PW003 inputs[2] is not JSON: stack depth"
@@ -68,7 +68,7 @@ TEST_P(SqlInputTest, an_input_that_is_no_json_starts_no_flow) {
     EXPECT_EQ(poll_task()[2], R"({"run":1})");
 }
 
-TEST_P(SqlInputTest, a_schedule_does_not_keep_params_that_are_no_json) {
+TEST_P(SqlInputTest, a_schedule_does_not_keep_params_that_are_not_json) {
     make_flow();
     EXPECT_TRUE(contains(
         refusal(
@@ -79,7 +79,7 @@ TEST_P(SqlInputTest, a_schedule_does_not_keep_params_that_are_no_json) {
     ));
 }
 
-TEST_P(SqlInputTest, an_output_that_is_no_json_completes_nothing_and_harms_no_other_task) {
+TEST_P(SqlInputTest, an_output_that_is_not_json_completes_nothing_and_does_not_affect_other_tasks) {
     make_flow();
     const auto runs = sql().rows(
         "select unnest(run_ids) from trigger_batch(array['flow', 'flow', "
@@ -155,15 +155,16 @@ TEST_P(SqlInputTest, values_out_of_bounds_are_refused_with_the_bounds_and_change
     EXPECT_EQ(refusal("enqueue('work', '1', priority => 99999999)"), priority);
     EXPECT_EQ(refusal("enqueue('work', '1', delay_ms => -5)"), delay);
     EXPECT_EQ(refusal("enqueue('work', '1', delay_ms => 9223372036854775807)"), delay);
-    EXPECT_EQ(refusal("enqueue('work', null)"), "PW003 a payload is null: pass the JSON null");
+    EXPECT_EQ(
+        refusal("enqueue('work', null)"), "PW003 a payload is null; pass the JSON value null"
+    );
     EXPECT_EQ(sql().number("select count(*) from runs"), 0);
     EXPECT_EQ(sql().number("select count(*) from messages"), 0);
 }
 
 TEST_P(SqlInputTest, batches_of_arrays_that_do_not_fit_together_are_refused) {
     sql().run("select create_workflow('job'); select create_queue('work')");
-    const std::string aligned =
-        "PW003 the arrays must not have more elements than there are items: 1";
+    const std::string aligned = "PW003 an array has more elements than the batch has items (1)";
     EXPECT_EQ(refusal("trigger_batch(array['job'], array['1'], array[1, 2])"), aligned);
     EXPECT_EQ(refusal("enqueue_batch('work', array['1']::json[], array[1, 2])"), aligned);
     EXPECT_EQ(
@@ -172,16 +173,16 @@ TEST_P(SqlInputTest, batches_of_arrays_that_do_not_fit_together_are_refused) {
     );
     EXPECT_EQ(
         refusal("trigger_batch(array['job', 'job'], array['1'])"),
-        "PW003 inputs must have as many elements as workflows"
+        "PW003 inputs and workflows must have the same number of elements"
     );
     EXPECT_EQ(
         refusal("trigger_batch(array['job'], array[null])"),
-        "PW003 an input is null: pass the text 'null'"
+        "PW003 an input is null; pass the text 'null'"
     );
     EXPECT_EQ(
         refusal("trigger_batch(array['job'], array['1'], tag_places => array[2], tags => "
                 "array['x'])"),
-        "PW003 tag_places must name, for each of the tags, a run: 1 to 1"
+        "PW003 tag_places must have one element, 1 to 1, for each element of tags"
     );
     EXPECT_EQ(refusal("trigger_batch('{}', '{}')"), "");
     EXPECT_EQ(sql().number("select count(*) from runs"), 0);
@@ -217,11 +218,11 @@ TEST_P(SqlInputTest, options_out_of_bounds_are_refused_with_the_bounds) {
         );
     EXPECT_EQ(
         refusal("create_workflow('w', audit => 'x')"),
-        "PW003 audit: unknown word 'x': use off, exceptions, all"
+        "PW003 audit: unknown value 'x'; use off, exceptions, all"
     );
     EXPECT_EQ(
         refusal("create_workflow('w', publish => 'x')"),
-        "PW003 publish: unknown word 'x': use off, alerts, ends"
+        "PW003 publish: unknown value 'x'; use off, alerts, ends"
     );
     EXPECT_EQ(sql().number("select count(*) from queues"), 0);
 }

@@ -66,7 +66,7 @@ protected:
         freeze();
         make_workflow("job", {.backoff_base = 100ms, .backoff_cap = 1s});
     }
-    // One value of a function's result; {id} is the run in hand, {lease} its arrays.
+    // One value of a function's result; {id} is the leased run, {lease} its arrays.
     [[nodiscard]] std::string call(const std::string& function, const std::string& column = "*")
         const {
         return database()->value("select " + column + " from " + place().schema() + "." + function);
@@ -84,7 +84,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(, SqlRunTest, ::testing::Values(BackendKind::postgres), backend_name);
 
-TEST_P(SqlRunTest, a_failed_step_comes_back_after_the_backoff_of_its_workflow) {
+TEST_P(SqlRunTest, a_failed_step_is_retried_after_the_backoff_of_its_workflow) {
     const Held first = trigger_and_claim();
     const std::string failure =
         ", null, array['{\"type\":\"transient\",\"message\":\"no luck\"}']::json[], ";
@@ -162,7 +162,7 @@ TEST_P(SqlRunTest, a_signal_before_its_pause_is_kept) {
     EXPECT_EQ(claim_one().id(), held.id());
 }
 
-TEST_P(SqlRunTest, a_history_tells_everything_in_order) {
+TEST_P(SqlRunTest, a_history_has_everything_in_order) {
     const Held held = trigger_and_claim();
     advance(1s);
     commit(checkpoint(held.lease(), "price", 1));
@@ -197,7 +197,7 @@ TEST_P(SqlRunTest, a_history_tells_everything_in_order) {
     EXPECT_TRUE(history(RunId(4711)).empty());
 }
 
-TEST_P(SqlRunTest, what_people_do_is_told_with_the_role_that_did_it) {
+TEST_P(SqlRunTest, operations_of_users_are_recorded_with_their_role) {
     const Held held = trigger_and_claim();
     store().cancel(held.id(), "enough");
     const std::string told = place().schema() + ".run_history(" +
@@ -209,7 +209,7 @@ TEST_P(SqlRunTest, what_people_do_is_told_with_the_role_that_did_it) {
     EXPECT_EQ(database()->value("select data::json ->> 'message' from " + told), "enough");
 }
 
-TEST_P(SqlRunTest, a_step_of_a_plain_sql_worker_is_told_where_it_says_so) {
+TEST_P(SqlRunTest, a_step_of_a_plain_sql_worker_is_an_event_if_the_worker_records_it) {
     const Held held = trigger_and_claim();
     (void)call(
         "record_steps(" + lease(held) +

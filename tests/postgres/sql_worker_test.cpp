@@ -1,4 +1,4 @@
-// The workers of examples/sql, which know nothing but SQL.
+// The workers of examples/sql, which use only SQL.
 #include <csignal>
 
 #include "support/process.h"
@@ -9,7 +9,7 @@ namespace {
 
 class SqlWorkerTest : public WorkflowTest {
 protected:
-    // Debian's own Python: that is the one for which it has a driver.
+    // Debian's Python, because Debian packages a driver for it.
     [[nodiscard]] Process start_python() const {
         return start({"/usr/bin/python3", example("worker.py")});
     }
@@ -21,7 +21,7 @@ protected:
     [[nodiscard]] Run triggered(const std::string& name, const std::string& input) const {
         return store().run(trigger(name, Json{input}));
     }
-    // What a run that failed has to say.
+    // The error message of a failed run.
     [[nodiscard]] model::RunError failure_of(const Run& run) const {
         EXPECT_EQ(error_of([&] { (void)run.wait_json(40s); }).code(), ErrorCode::execution_failed);
         return error_in(run.info().error);
@@ -69,7 +69,7 @@ TEST_P(SqlWorkerTest, python_retries_a_step_and_does_not_repeat_the_ones_before)
     stop(worker);
 }
 
-TEST_P(SqlWorkerTest, python_fails_runs_at_once_or_when_their_attempts_are_used_up) {
+TEST_P(SqlWorkerTest, python_fails_runs_immediately_or_when_their_attempts_are_used_up) {
     make_workflow("order", {.max_attempts = 2, .backoff_base = Duration(1)});
     Process worker = start_python();
     const Run permanent = triggered("order", R"({"count":0})");
@@ -81,7 +81,7 @@ TEST_P(SqlWorkerTest, python_fails_runs_at_once_or_when_their_attempts_are_used_
     stop(worker);
 }
 
-TEST_P(SqlWorkerTest, python_pauses_until_somebody_answers) {
+TEST_P(SqlWorkerTest, python_pauses_until_the_run_is_resumed) {
     make_workflow("order");
     Process worker = start_python();
     const Run run = triggered("order", R"({"count":100})");
@@ -96,7 +96,7 @@ TEST_P(SqlWorkerTest, python_pauses_until_somebody_answers) {
     stop(worker);
 }
 
-// Somebody who took a run and one step of it, and died.
+// A worker that claimed a run, recorded one step of it, and crashed.
 TEST_P(SqlWorkerTest, python_takes_over_what_another_has_begun) {
     make_workflow("order");
     const Run run = triggered("order", R"({"count":2})");

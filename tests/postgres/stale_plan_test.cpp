@@ -1,4 +1,4 @@
-// A migration under a live store, and what a user's session settings cannot break.
+// A migration under a live store, and session settings of users that must not matter.
 #include "support/store_test.h"
 
 namespace pawl::test {
@@ -30,7 +30,7 @@ TEST_P(StalePlanTest, a_table_changed_under_prepared_statements_is_not_noticed) 
 TEST_P(StalePlanTest, a_function_that_returns_another_row_type_is_prepared_again) {
     const Queue queue = make_queue();
     for (int i = 0; i < 6; ++i) (void)store().queues();
-    // A view on the column would forbid it.
+    // A view on the column would prevent it.
     for (const auto* view : {"run_rows", "flow_runs", "step_states", "task_states"})
         database()->run("drop view " + place().table(view) + " cascade");
     database()->run(
@@ -47,7 +47,7 @@ TEST_P(StalePlanTest, nothing_relies_on_the_search_path_or_the_time_zone) {
     const Queue queue = make_queue();
     const MessageId id = odd.queue("work").enqueue(Json{"1"}, {.delay = 1s});
     EXPECT_EQ(odd.now(), start);
-    EXPECT_EQ(queue.get(id)->visible_at, start + 1s);
+    EXPECT_EQ(queue.find(id)->visible_at, start + 1s);
     advance(1s);
     EXPECT_EQ(odd.queue("work").archive(take_one(odd.queue("work"))), Outcome::done);
 }

@@ -1,5 +1,5 @@
 // Stats, scrapes, lists of messages and checks before a claim read a bounded number of rows,
-// whatever lies in other queues, in the archive and among stopped workers. Counters, not time.
+// independent of other queues, the archive and stopped workers. Measured by counters, not by time.
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -9,7 +9,7 @@ class StatsPlanTest : public WorkflowTest {
 protected:
     static constexpr int rows = 10'000;
 
-    // Queue `full` has all there is; `idle` has nothing, and `job` is a workflow without runs.
+    // Queue `full` has rows of every kind; `idle` has none, and `job` is a workflow without runs.
     void SetUp() override {
         WorkflowTest::SetUp();
         make_queue("full");
@@ -105,7 +105,7 @@ TEST_P(StatsPlanTest, statistics_are_not_needed_for_it) {
     expect_bounded();
 }
 
-TEST_P(StatsPlanTest, a_count_that_stops_says_so) {
+TEST_P(StatsPlanTest, a_count_that_stops_at_the_limit_is_a_lower_bound) {
     const auto session = database();
     const auto row = session->rows(
         "select ready, waiting, leased, archived, dead, at_least from " + place().schema() +

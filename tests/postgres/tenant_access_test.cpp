@@ -1,5 +1,5 @@
-// On PostgreSQL: a role of one tenant reaches nothing of another one, and neither do locks and
-// wake-ups.
+// On PostgreSQL: a role of one tenant cannot access another one, and neither do locks and wake-ups
+// cross.
 #include <pawl/json.h>
 #include <thread>
 
@@ -32,7 +32,7 @@ protected:
         const std::string url = with_parameter(place().server_url(), "schema=" + tenant);
         return connect(with_parameter(url, "options=-crole%3D" + role_), options());
     }
-    // Of the functions or tables of a tenant, those for which the condition holds.
+    // The functions or tables of a tenant that match the condition.
     [[nodiscard]] long functions_where(const std::string& tenant, const std::string& condition)
         const {
         return database()->number(
@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
     , TenantAccessTest, ::testing::Values(BackendKind::postgres), backend_name
 );
 
-TEST_P(TenantAccessTest, a_role_that_may_read_no_tenant_is_told_so) {
+TEST_P(TenantAccessTest, a_role_that_may_read_no_tenant_gets_an_error) {
     const Error error = error_of([&] { (void)as_role(name("a")).tenants(); });
     EXPECT_TRUE(contains(error.what(), "may read none of the stores in this database"));
     EXPECT_TRUE(contains(error.what(), name("a")));
@@ -108,7 +108,7 @@ TEST_P(TenantAccessTest, it_sees_no_other_tenant_in_the_list) {
     EXPECT_EQ(listed_tenants(as_role(name("a"))), std::vector<std::string>{name("a")});
 }
 
-TEST_P(TenantAccessTest, other_programs_tables_are_no_tenants) {
+TEST_P(TenantAccessTest, other_programs_tables_are_not_tenants) {
     const std::string other = name("c");
     database()->run("create schema " + other);
     database()->run("create table " + other + ".schema_version (version text)");
@@ -159,7 +159,7 @@ TEST_P(TenantAccessTest, locks_and_channels_are_the_tenants_own) {
     EXPECT_EQ(functions_where(name("a"), "p.prosrc ~ '" + name("b") + "'"), 0);
 }
 
-TEST_P(TenantAccessTest, who_holds_a_queue_of_one_tenant_does_not_hold_up_the_other) {
+TEST_P(TenantAccessTest, a_lock_on_a_queue_of_one_tenant_does_not_block_the_other) {
     const auto holder = database();
     holder->begin();
     holder->run("select pg_advisory_xact_lock(" + name("a") + ".queue_lock_key(1))");

@@ -1,5 +1,5 @@
-// What the role of a worker may not say: it ends runs by finish_run() alone, and tasks by reports
-// about tasks.
+// What the role of a worker may not do: it ends runs only by finish_run(), and tasks only by
+// reports about tasks.
 #include <fmt/format.h>
 
 #include "support/flow_test.h"
@@ -59,7 +59,7 @@ TEST_P(WorkerRightsTest, a_suspension_gives_no_step_its_result) {
             "{invalid}"
         ) << status;
     }
-    EXPECT_TRUE(store().steps(run).empty());
+    EXPECT_TRUE(store().run(run).steps().empty());
 }
 
 TEST_P(WorkerRightsTest, a_task_is_not_ended_as_a_run) {

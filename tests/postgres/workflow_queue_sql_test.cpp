@@ -1,4 +1,4 @@
-// In SQL, too, the messages of runs and tasks cannot be taken away.
+// SQL callers cannot settle the messages of runs and tasks either.
 #include <fmt/format.h>
 
 #include "support/flow_test.h"
@@ -83,7 +83,7 @@ TEST_P(WorkflowQueueSqlTest, settle_names_the_queue) {
     EXPECT_EQ(sql().value("select settle('other', 'archive', " + both + ")"), "{lease_lost,done}");
     EXPECT_EQ(sql().value("select last_error from messages where message_id = " + plain), "no");
     EXPECT_TRUE(contains(why("settle('nope', 'archive', " + both + ")"), "'nope' does not exist"));
-    EXPECT_TRUE(contains(why("settle('other', 'eat', " + both + ")"), "unknown word 'eat'"));
+    EXPECT_TRUE(contains(why("settle('other', 'eat', " + both + ")"), "unknown value 'eat'"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Writes that meet another transaction half way: each statement of a function sees what has been
-// committed since the one before, and locks are let go between them.
+// Writes that meet another transaction: each statement of a function sees what was committed since
+// the one before, and locks are released between them.
 #include <functional>
 #include <gmock/gmock.h>
 
@@ -14,7 +14,7 @@ protected:
         RaceTest::SetUp();
         sql().run("select create_workflow('parent'); select create_workflow('child')");
     }
-    // A run of the workflow that is in hand, at its first delivery.
+    // A leased run of the workflow, at its first delivery.
     [[nodiscard]] std::string in_hand(const std::string& workflow) const {
         (void)trigger(workflow);
         return sql().value(fmt::format(
@@ -51,8 +51,8 @@ protected:
             quoted
         );
     }
-    // What the statement answers, or why it fails, once `meanwhile` has been done, for which it
-    // waits.
+    // Returns the result of the statement, or its error, after `meanwhile` was executed, for which
+    // the statement waits.
     std::string wait_for(const std::string& statement, const std::function<void()>& meanwhile)
         const {
         const auto other = session();
@@ -73,7 +73,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(, WriteRaceTest, ::testing::Values(BackendKind::postgres), backend_name);
 
-TEST_P(WriteRaceTest, a_run_that_was_locked_while_its_child_would_be_made_does_not_wait) {
+TEST_P(WriteRaceTest, a_run_that_is_locked_while_its_child_is_created_does_not_wait) {
     const std::string locked = in_hand("parent");
     const std::string other = in_hand("parent");
     const auto heartbeat = session();
@@ -92,7 +92,7 @@ TEST_P(WriteRaceTest, a_run_that_was_locked_while_its_child_would_be_made_does_n
     EXPECT_EQ(sql().number("select count(*) from calls"), 2);
 }
 
-TEST_P(WriteRaceTest, a_run_that_ends_while_it_is_called_tells_its_caller) {
+TEST_P(WriteRaceTest, a_run_that_ends_while_it_is_called_passes_its_result_to_the_caller) {
     const std::string child = sql().value(
         "select run_ids[1] from trigger_batch(array['child'], array['1'], idempotency_keys => "
         "array['shared'])"
@@ -122,7 +122,7 @@ TEST_P(WriteRaceTest, a_run_is_called_once) {
     EXPECT_EQ(status(second), "RUNNING");
 }
 
-TEST_P(WriteRaceTest, a_message_goes_to_the_queue_that_was_made_again_meanwhile) {
+TEST_P(WriteRaceTest, a_message_is_added_to_the_queue_that_was_created_again_in_the_meantime) {
     sql().run("select create_queue('q')");
     const auto other = session();
     other->run("begin; select delete_queue('q'); select create_queue('q')");
@@ -146,13 +146,13 @@ TEST_P(WriteRaceTest, a_dead_letter_holds_the_queue_it_goes_to) {
     burier->run("begin");
     EXPECT_EQ(burier->value(bury), "{done}");
     const auto refused = wait_for("select delete_queue('d')", [&] { burier->run("commit"); });
-    EXPECT_THAT(refused, ::testing::HasSubstr("holds 1 messages"));
+    EXPECT_THAT(refused, ::testing::HasSubstr("has 1 messages"));
     EXPECT_EQ(
         sql().value("select message_id from messages where queue_id = queue_id('d')"), message
     );
 }
 
-// Such a transaction looks at its first snapshot, whatever it has waited for.
+// Such a transaction reads its first snapshot, even after it has waited.
 TEST_P(WriteRaceTest, a_repeatable_read_transaction_cannot_write_to_what_is_gone) {
     sql().run("select create_queue('q')");
     const auto user = session();

@@ -1,4 +1,4 @@
-// What connect() and reading do to a file that does not exist or cannot be written.
+// connect() and reads on a file that does not exist or cannot be written.
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 namespace pawl::test {
 namespace {
 
-// Files' rights say nothing to root.
+// The permissions of files do not apply to root.
 class AsNobody {
 public:
     AsNobody() : was_(geteuid()) {
@@ -90,8 +90,8 @@ TEST_F(FileTest, a_read_only_file_in_use_can_be_inspected) {
     EXPECT_EQ(open().queues().size(), 1U);
 }
 
-// As `rm store.db-wal store.db-shm; mv backup.db store.db` does. Nothing is written meanwhile: what
-// the new file has beside it must be its own.
+// As by `rm store.db-wal store.db-shm; mv backup.db store.db`. Nothing is written in between: the
+// -wal and -shm files next to the new file must be its own.
 void replace(const std::string& file, const std::string& backup) {
     const auto writer = open_sqlite_database(file);
     writer->run("begin immediate");

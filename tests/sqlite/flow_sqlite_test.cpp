@@ -1,5 +1,5 @@
-// What is SQLite's own about flows: numbers without a sequence, definitions that are kept in
-// memory, plans, and the length of chains that one transaction goes through.
+// SQLite's specifics for flows: ids without a sequence, cached definitions, plans, and the length
+// of chains within one transaction.
 #include <fmt/format.h>
 
 #include "generated/sqlite_sql.h"
@@ -16,7 +16,7 @@ protected:
             steps += row.back() + "\n";
         return steps;
     }
-    // Each table through a key or an index, and nothing sorted.
+    // Each table is read through a key or an index, and nothing is sorted.
     void expect_no_scan(const store::Statement& statement) const {
         const std::string steps = plan(statement);
         EXPECT_EQ(steps.find("SCAN pawl_"), std::string::npos) << statement.name << "\n" << steps;
@@ -43,7 +43,7 @@ TEST_P(FlowSqliteTest, runs_and_messages_are_numbered_together) {
 TEST_P(FlowSqliteTest, a_number_is_not_given_again) {
     flow("flow").step("a").create(store());
     const RunId first = start_flow();
-    store().cancel(first, "no");  // takes the last message away
+    store().cancel(first, "no");  // deletes the last message
     EXPECT_EQ(start_flow(), RunId(3));
 }
 
@@ -59,7 +59,7 @@ TEST_P(FlowSqliteTest, a_step_that_another_process_adds_is_seen) {
     EXPECT_EQ(output_of(after), R"({"b":null})");
 }
 
-TEST_P(FlowSqliteTest, options_that_another_process_changes_count_at_once) {
+TEST_P(FlowSqliteTest, options_that_another_process_changes_apply_immediately) {
     flow("flow").max_attempts(3).step("a").create(store());
     const RunId run = start_flow();
     open().create_flow("flow", {.max_attempts = 1});
@@ -67,7 +67,7 @@ TEST_P(FlowSqliteTest, options_that_another_process_changes_count_at_once) {
     EXPECT_EQ(status(run), RunStatus::error);
 }
 
-TEST_P(FlowSqliteTest, a_flow_that_was_made_anew_is_another_one) {
+TEST_P(FlowSqliteTest, a_flow_that_was_created_again_is_another_one) {
     flow("flow").step("a").create(store());
     (void)start_flow();
     open().delete_flow_and_data("flow", DeleteMode::force);
@@ -79,7 +79,7 @@ TEST_P(FlowSqliteTest, a_flow_that_was_made_anew_is_another_one) {
 }
 
 TEST_P(FlowSqliteTest, a_declaration_that_is_refused_leaves_nothing) {
-    EXPECT_THROW(flow("flow").step("a").step("b", {"nobody"}).create(store()), Error);
+    EXPECT_THROW(flow("flow").step("a").step("b", {"missing"}).create(store()), Error);
     EXPECT_EQ(database()->number("select count(*) from pawl_queues"), 0);
     flow("flow").step("z").create(store());
     const RunId run = start_flow();
@@ -102,7 +102,7 @@ TEST_P(FlowSqliteTest, plans_do_not_scan) {
         expect_no_scan(*statement);
 }
 
-// However many tasks of other steps wait.
+// Independent of the number of waiting tasks of other steps.
 TEST_P(FlowSqliteTest, a_claim_of_steps_reads_the_index_of_their_lanes) {
     for (const auto* statement :
          {&sqlite::sql::due_lane_tasks,
@@ -120,7 +120,7 @@ TEST_P(FlowSqliteTest, the_names_of_pgflow_need_postgresql) {
     EXPECT_TRUE(contains(error.what(), "use PostgreSQL"));
 }
 
-// One transaction each: a recursive engine would run out of stack.
+// One transaction each: a recursive engine would exhaust the stack.
 TEST_P(FlowSqliteTest, a_chain_of_empty_maps_may_have_any_length) {
     Flow chain("flow");
     chain.map("s0");
@@ -144,7 +144,8 @@ TEST_P(FlowSqliteTest, a_cascade_may_have_any_length) {
 }
 
 TEST_P(FlowSqliteTest, calls_of_calls_end_in_one_transaction) {
-    // Each level's only task waits for a run of the next level; the last one is completed by hand.
+    // Each level's only task waits for a run of the next level; the last one is completed by a user
+    // call.
     constexpr int levels = 300;
     std::vector<RunId> runs;
     for (int i = 0; i < levels; ++i) flow(fmt::format("f{}", i)).step("a").create(store());
@@ -164,8 +165,8 @@ TEST_P(FlowSqliteTest, calls_of_calls_end_in_one_transaction) {
     EXPECT_EQ(output.substr(0, 20), R"({"a":{"a":{"a":{"a":)");
 }
 
-// Completed tasks of a map are counted once per transaction, but before anything else happens to
-// their run.
+// Completed tasks of a map are counted once per transaction, but before any other change of their
+// run.
 TEST_P(FlowSqliteTest, a_map_that_was_done_before_its_run_fails_is_done) {
     flow("flow").map("x").step("a").map("m", "a").create(store());
     const RunId run = start_flow("[1,2]");
@@ -226,7 +227,7 @@ TEST_P(FlowSqliteTest, flows_work_in_memory) {
             );
     }
     EXPECT_EQ(run.status(), RunStatus::success);
-    const auto tasks = memory.tasks(run.id());
+    const auto tasks = memory.run(run.id()).tasks();
     ASSERT_EQ(tasks.size(), 4U);
     EXPECT_EQ(tasks[1].input, Json{"1"});
     EXPECT_EQ(tasks[2].input, Json{R"("x,]")"});

@@ -13,7 +13,7 @@ namespace {
 std::atomic<int> syncs = 0;
 }
 
-// SQLite's calls arrive here: the program's own symbols come before those of the C library.
+// Intercepts SQLite's calls: symbols of the program take precedence over those of the C library.
 extern "C" int fdatasync(int file) {
     ++syncs;
     return static_cast<int>(syscall(SYS_fdatasync, file));
@@ -43,7 +43,7 @@ TEST_P(LocksTest, reads_do_not_wait_for_a_writer) {
     const MessageId id = queue.enqueue(Json{"1"});
     const auto writer = database();
     writer->run("begin immediate");
-    EXPECT_TRUE(queue.get(id));
+    EXPECT_TRUE(queue.find(id));
     EXPECT_EQ(queue.stats().ready, 1);
     EXPECT_EQ(store().queues().size(), 1U);
     writer->run("rollback");
@@ -55,7 +55,7 @@ TEST_P(LocksTest, a_write_waits_for_another_writer) {
     writer->run("begin immediate");
     std::atomic<bool> enqueued = false;
     std::jthread unlock([&] {
-        // The write cannot end before the lock does, whatever the scheduler does with the threads.
+        // The write cannot end before the lock does, independent of thread scheduling.
         for (int i = 0; i < 1000; ++i) {
             EXPECT_FALSE(enqueued);
             std::this_thread::yield();
@@ -67,7 +67,7 @@ TEST_P(LocksTest, a_write_waits_for_another_writer) {
     EXPECT_EQ(queue.stats().ready, 1);
 }
 
-// Somebody else writes, as far as he is let, before each of our statements.
+// Another connection tries to write before each statement of the store.
 TEST_P(LocksTest, a_users_plain_transaction_is_not_overtaken_by_other_writers) {
     const Queue queue = make_queue();
     store().create_workflow("job");

@@ -1,4 +1,4 @@
-// :memory: is exactly one connection, and everything works on it.
+// :memory: uses exactly one connection for everything.
 #include <gtest/gtest.h>
 #include <pawl/pawl.h>
 #include <pawl/testing.h>

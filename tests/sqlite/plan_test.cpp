@@ -1,5 +1,5 @@
-// Every statement of a claim, a list or a count goes through an index, in its order: nothing is
-// scanned or sorted.
+// Every statement of a claim, a list or a count uses an index in its order: nothing is scanned or
+// sorted.
 #include "generated/sqlite_sql.h"
 #include "support/store_test.h"
 
@@ -57,7 +57,7 @@ protected:
             "pawl_outbox_aggregate (status=? AND aggregate=? AND outbox_id>?)"
         );
     }
-    // Nothing but what the index finds is read, whatever lies in the table.
+    // Only rows that the index finds are read, independent of the size of the table.
     void expect_search(const store::Statement& statement, const std::string& index) const {
         const std::string steps = plan(statement);
         EXPECT_TRUE(contains(steps, index)) << statement.name << "\n" << steps;

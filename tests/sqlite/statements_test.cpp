@@ -1,4 +1,5 @@
-// Every statement of sql/sqlite can be prepared, and returns the columns that it declares.
+// Every statement of sql/sqlite can be prepared and returns the columns that it declares; one that
+// returns several columns declares them.
 #include <sqlite3.h>
 
 #include "generated/sqlite_sql.h"
@@ -24,6 +25,7 @@ TEST_P(SqliteStatementsTest, return_the_columns_that_they_declare) {
     sqlite3* native = connection->transaction().sqlite();
     std::size_t declared = 0;
     for (const store::Statement* statement : sqlite::sql::every_statement) {
+        if (statement->name.starts_with("script_")) continue;  // for sqlite3, with places to fill
         sqlite3_stmt* prepared = nullptr;
         const int code = sqlite3_prepare_v2(
             native,
@@ -33,13 +35,17 @@ TEST_P(SqliteStatementsTest, return_the_columns_that_they_declare) {
             nullptr
         );
         EXPECT_EQ(code, SQLITE_OK) << statement->name << ": " << sqlite3_errmsg(native);
+        const std::vector<std::string> found = columns_of(prepared);
         if (!statement->columns.empty()) {
             ++declared;
             const std::vector<std::string> wanted(
                 statement->columns.begin(), statement->columns.end()
             );
-            EXPECT_EQ(columns_of(prepared), wanted) << statement->name;
+            EXPECT_EQ(found, wanted) << statement->name;
         }
+        // A reader must not count columns: see sql/rows.txt.
+        EXPECT_FALSE(found.size() > 1 && statement->columns.empty())
+            << statement->name << " declares no row";
         sqlite3_finalize(prepared);
     }
     EXPECT_GE(declared, 15U);

@@ -1,4 +1,4 @@
-// On SQLite: which file is whose, and what lies beside them.
+// On SQLite: the file of each tenant, and other files next to them.
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ protected:
 TEST_F(TenantFilesTest, the_tenant_stands_before_the_last_ending) {
     tenant_at("app.db", "?schema=tenant_a");
     EXPECT_TRUE(has_file("app.tenant_a.db"));
-    EXPECT_FALSE(has_file("app.db")) << "nobody has asked for it";
+    EXPECT_FALSE(has_file("app.db")) << "it was not requested";
     tenant_at("my.app.sqlite3", "?schema=x");
     EXPECT_TRUE(has_file("my.app.x.sqlite3"));
     tenant_at("plain", "?schema=x");

@@ -1,5 +1,5 @@
-// A connection of the test's own to the database under a store: for looking, meddling, and for the
-// user's own transactions.
+// A connection of the test to the database under a store: for reading, for direct changes, and for
+// the user's transactions.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ using Row = std::vector<std::string>;  // nulls are empty
 class Database {
 public:
     virtual ~Database() = default;
-    // Throws std::runtime_error with the database's words.
+    // Throws std::runtime_error with the database's message.
     virtual std::vector<Row> rows(const std::string& sql) = 0;
     virtual Transaction transaction() = 0;
-    // As a user does who writes: on SQLite it takes the write lock and waits for it, which a
+    // Like a user who writes: on SQLite it takes the write lock and waits for it, which a
     // transaction that began as a reader cannot.
     virtual void begin() = 0;
 

@@ -1,5 +1,4 @@
-// What tests say: which error a call gives, and that something becomes true without sleeping
-// blindly.
+// Expectations: the error of a call, and a condition that becomes true without a fixed sleep.
 #pragma once
 
 #include <chrono>
@@ -12,9 +11,15 @@
 #include <string>
 #include <thread>
 
+namespace pawl::test {
+
+using namespace std::chrono_literals;
+
+}  // namespace pawl::test
+
 namespace pawl {
 
-// So that a failed comparison shows names instead of bytes.
+// So that a failed comparison prints names instead of bytes.
 inline void PrintTo(ErrorCode code, std::ostream* out) {
     *out << to_string(code);
 }
@@ -35,7 +40,7 @@ inline void PrintTo(Outcome outcome, std::ostream* out) {
 
 namespace pawl::test {
 
-// The error that a call throws; the test fails when it throws none.
+// The error that a call throws; the test fails if it throws none.
 template <class Call>
 Error error_of(Call call) {
     try {
@@ -55,7 +60,7 @@ inline ::testing::AssertionResult contains(const std::string& text, const std::s
     return ::testing::AssertionFailure() << "'" << part << "' is not in: " << text;
 }
 
-// Watches until the condition holds. The limit is generous: it only ends a test that is broken.
+// Waits until the condition holds. The limit is generous: it only ends a broken test.
 inline bool eventually(
     const std::function<bool()>& condition, std::chrono::seconds limit = std::chrono::seconds(30)
 ) {
@@ -67,7 +72,7 @@ inline bool eventually(
     return true;
 }
 
-// Whether the end of a lease, as `lease_end` reads it, moves on, and once more after that.
+// Whether the end of a lease, as `lease_end` reads it, is extended, and then once more.
 template <class LeaseEnd>
 bool is_extended_twice(LeaseEnd lease_end) {
     for (int i = 0; i < 2; ++i) {

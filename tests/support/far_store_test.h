@@ -1,4 +1,5 @@
-// The fixture for a store behind a gate, beside one that reaches the same place directly.
+// The fixture for a store behind a gate, with another store that connects directly to the same
+// place.
 #pragma once
 
 #include <optional>

@@ -152,7 +152,7 @@ FlowModel::Value FlowModel::outputs_of_deps(const FlowStep& step) const {
     return outputs;
 }
 
-// Dependencies come before what depends on them: one pass finds everything.
+// Dependencies come before their dependents: one pass finds everything.
 void FlowModel::start_what_can_start() {
     for (const FlowStep& step : shape_.steps) {
         if (status_ == RunStatus::error) return;

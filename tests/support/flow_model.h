@@ -1,5 +1,5 @@
-// The rules of flows once more, in memory and as simply as they can be put: nothing is counted
-// down, everything is looked up anew after each report. Random flows are compared with it.
+// The rules of flows in memory, as simple as possible: no counters, everything is computed again
+// after each report. Random flows are compared with it.
 #pragma once
 
 #include <map>
@@ -32,14 +32,14 @@ public:
 
     void begin(const std::string& step, int task);
     void complete(const std::string& step, int task, Value output);
-    // An attempt has failed: again where some are left.
+    // An attempt has failed: retried if attempts are left.
     void fail(const std::string& step, int task);
 
     [[nodiscard]] const FlowShape& shape() const { return shape_; }
     [[nodiscard]] RunStatus status() const { return status_; }
     [[nodiscard]] const std::map<std::string, Step>& steps() const { return steps_; }
     [[nodiscard]] const Task& task(const std::string& step, int task) const;
-    // What its worker gets.
+    // The input of its worker.
     [[nodiscard]] Value input_of(const std::string& step, int task) const;
     [[nodiscard]] int max_attempts(const std::string& step) const;
     [[nodiscard]] int open_tasks() const;
@@ -47,8 +47,8 @@ public:
     [[nodiscard]] int remaining_deps(const FlowStep& step) const;
     // Of a SUCCESS.
     [[nodiscard]] Value output() const;
-    // A step could not begin, and the run failed of it. What else began at that moment is not said:
-    // it depends on the order in which they are looked at.
+    // A step could not start, and the run failed because of it. What else started at the same time
+    // is not specified: it depends on the order of evaluation.
     [[nodiscard]] bool failed_at_a_start() const { return failed_at_a_start_; }
 
 private:

@@ -82,7 +82,7 @@ seam::Claim FlowTest::claim_work(
     request.worker = worker;
     request.lease = lease;
     request.work = seam::Work::tasks;
-    return store().backend()->claim(request);
+    return detail::Access::backend(store())->claim(request);
 }
 
 std::vector<HeldTask> FlowTest::claim_tasks(int count, const std::string& slug, WorkerId worker)
@@ -104,7 +104,7 @@ HeldTask FlowTest::claim_task(const std::string& slug, WorkerId worker) const {
 
 std::string FlowTest::states(RunId run) const {
     std::string text;
-    for (const StepInfo& step : store().steps(run)) {
+    for (const StepInfo& step : store().run(run).steps()) {
         if (!text.empty()) text += ", ";
         text += step.id + " " + std::string(to_string(step.status));
     }
@@ -113,7 +113,7 @@ std::string FlowTest::states(RunId run) const {
 
 std::string FlowTest::task_states(RunId run) const {
     std::string text;
-    for (const TaskInfo& task : store().tasks(run)) {
+    for (const TaskInfo& task : store().run(run).tasks()) {
         if (!text.empty()) text += ", ";
         text += task.task.step + "." + std::to_string(task.task.task_index) + " " +
                 std::string(to_string(task.status));
@@ -122,7 +122,7 @@ std::string FlowTest::task_states(RunId run) const {
 }
 
 TaskInfo FlowTest::task(RunId run, const std::string& step, int index) const {
-    for (TaskInfo& task : store().tasks(run)) {
+    for (TaskInfo& task : store().run(run).tasks()) {
         if (task.task == TaskRef{run, step, index}) return std::move(task);
     }
     throw std::runtime_error("no task " + std::to_string(index) + " of step " + step);
@@ -133,12 +133,12 @@ std::string FlowTest::output_of(RunId run) const {
 }
 
 std::optional<Message> FlowTest::message(const MessageId& id) const {
-    return store().queue("flow").get(id);
+    return store().queue("flow").find(id);
 }
 
 std::string FlowTest::event_data(RunId run, const std::string& kind) const {
     std::vector<std::string> found;
-    for (const RunEvent& event : store().events(run)) {
+    for (const RunEvent& event : store().run(run).events()) {
         if (event.kind == kind) found.push_back(nlohmann::json::parse(event.data.text).dump());
     }
     if (found.size() != 1)

@@ -1,5 +1,5 @@
-// The fixture for flows: tasks by hand, through the store's functions and against the seam (claim,
-// commit), on a clock that stands still.
+// The fixture for flows: tasks by the store's functions and at the seam (claim, commit), with a
+// stopped clock.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace pawl::test {
 
-// A task in the test's hands, as a worker has it.
+// A task that the test has claimed, like a worker.
 struct HeldTask {
     Message message;
     seam::ClaimedTask claimed;
@@ -30,10 +30,10 @@ protected:
         const std::string& slug = "flow"
     ) const;
 
-    // --- by hand ---
+    // --- by the store's functions ---
     [[nodiscard]] std::vector<Task> poll(int qty = 100, const std::string& slug = "flow") const;
     [[nodiscard]] Task poll_one(const std::string& slug = "flow") const;
-    // The one task that is due must be of this step.
+    // The only due task must belong to this step.
     [[nodiscard]] Task poll_step(const std::string& step, const std::string& slug = "flow") const;
     TaskOutcome complete(const Task& task, const std::string& output = "null") const;
     TaskOutcome fail(const Task& task, const std::string& error = "no luck") const;
@@ -43,13 +43,13 @@ protected:
         const std::string& output = "null",
         const std::string& slug = "flow"
     ) const;
-    // Polls and fails `step` until its attempts are used up; moves the clock over the retries.
+    // Polls and fails `step` until its attempts are used up; advances the clock over the retries.
     void exhaust_step(const std::string& step, const std::string& slug = "flow") const;
-    // Polls and completes until nothing is due. Returns how many tasks that were.
+    // Polls and completes until nothing is due. Returns the number of tasks.
     using Output = std::function<std::string(const Task&)>;
     int drain(const Output& output = {}, const std::string& slug = "flow") const;
 
-    // --- against the seam ---
+    // --- at the seam ---
     [[nodiscard]] seam::Claim claim_work(
         int count = 100,
         const std::string& slug = "flow",
@@ -61,7 +61,7 @@ protected:
     ) const;
     [[nodiscard]] HeldTask claim_task(const std::string& slug = "flow", WorkerId worker = {}) const;
 
-    // --- looking ---
+    // --- reading ---
     // "a SUCCESS, b PENDING": every step with its status, by index.
     [[nodiscard]] std::string states(RunId run) const;
     // "a.0 SUCCESS, b.0 QUEUED": every task with its status.
@@ -73,9 +73,9 @@ protected:
     [[nodiscard]] std::string event_data(RunId run, const std::string& kind) const;
 };
 
-// "a, b.2": the steps of the tasks, with the index where it is not 0; in the order given.
+// "a, b.2": the steps of the tasks, with the index if it is not 0; in the given order.
 std::string names(const std::vector<Task>& tasks);
-// Without blanks; members stay in their order. Throws where it is not JSON.
+// Without blanks; members stay in their order. Throws if it is not JSON.
 std::string flat(const Json& json);
 std::string flat(const std::optional<Json>& json);
 

@@ -1,5 +1,4 @@
-// A gate between a store and its PostgreSQL server, on loopback: forwards, and misbehaves when
-// told.
+// A gate between a store and its PostgreSQL server, on loopback: forwards, and fails on request.
 #pragma once
 
 #include <atomic>
@@ -12,7 +11,7 @@ namespace pawl::test {
 
 class Gate {
 public:
-    // The server's port on 127.0.0.1; 0: nobody is there, everything stalls.
+    // The server's port on 127.0.0.1; 0: no server, everything stalls.
     explicit Gate(int server_port);
     ~Gate();
     Gate(const Gate&) = delete;
@@ -20,19 +19,19 @@ public:
 
     [[nodiscard]] int port() const { return port_; }
 
-    // The next request with that text in it reaches the server; its answer is thrown away and the
-    // connection dropped. What was asked for has happened, and the client cannot know.
+    // The next request with that text reaches the server; its answer is discarded and the
+    // connection dropped. The request was executed, and the client cannot know.
     void lose_answer_to(const std::string& text);
     // The next request with that text does not reach the server; the connection is dropped.
     void lose_request(const std::string& text);
-    // Every later request with that text, and all behind it, gets no answer at all.
+    // Every later request with that text, and all after it, gets no answer.
     void stall_at(const std::string& text);
-    // Connections made from now on are forwarded; those that got no answer stay so.
+    // New connections are forwarded; those without an answer stay so.
     void flow_again();
     void refuse_new_connections(bool refuse) { refuse_ = refuse; }
     void drop_connections();
-    [[nodiscard]] int stalled() const { return stalled_; }  // how many connections got no answer
-    [[nodiscard]] int lost() const { return lost_; }  // how often an answer or request was lost
+    [[nodiscard]] int stalled() const { return stalled_; }  // connections without an answer
+    [[nodiscard]] int lost() const { return lost_; }        // number of lost answers and requests
 
 private:
     enum class Plan { forward, lose_answer, lose_request, stall };

@@ -1,5 +1,5 @@
-// The fixture for the outbox: events by hand against the seam, and dispatchers with sinks that keep
-// what they are given.
+// The fixture for the outbox: events at the seam, and dispatchers with sinks that record their
+// events.
 #pragma once
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ protected:
             line.push_back(seam::new_outbox_record(
                 {fmt::format("{}-{}", aggregate, i), Json{"1"}, aggregate}, 100
             ));
-        store().backend()->publish(line);
+        detail::Access::backend(store())->publish(line);
     }
     // a-1 a-2 ... a-count
     static std::string in_order(const std::string& aggregate, int count) {
@@ -56,7 +56,7 @@ protected:
     [[nodiscard]] OutboxClaim claim_events(
         int limit = 100, int per_aggregate = 100, Duration lease = 60s
     ) const {
-        return store().backend()->claim_outbox(limit, per_aggregate, lease);
+        return detail::Access::backend(store())->claim_outbox(limit, per_aggregate, lease);
     }
     static std::string types(const std::vector<OutboxDelivery>& events) {
         std::string all;
@@ -64,7 +64,7 @@ protected:
             all += (all.empty() ? "" : " ") + delivery.event.type;
         return all;
     }
-    // Claims and says which.
+    // Claims, and returns the types.
     [[nodiscard]] std::string claimed(int limit = 100, int per_aggregate = 100) const {
         return types(claim_events(limit, per_aggregate).events);
     }
@@ -75,7 +75,7 @@ protected:
         Duration delay = {}
     ) const {
         const OutboxReport one{delivery.event.id, delivery.delivery, kind, error, delay};
-        return store().backend()->report_outbox(std::span(&one, 1)).front();
+        return detail::Access::backend(store())->report_outbox(std::span(&one, 1)).front();
     }
     [[nodiscard]] OutboxEvent event(const std::string& type) const {
         const auto found = store().outbox({.type = type});
@@ -90,7 +90,7 @@ protected:
     }
 };
 
-// A sink that keeps what it is given and answers as it is told, by type.
+// A sink that records its events and answers by type as configured.
 class Recorder {
 public:
     [[nodiscard]] Sink sink() const {
@@ -109,7 +109,7 @@ public:
         const std::lock_guard lock(state_->mutex);
         return state_->seen;
     }
-    // The types, in the order of the calls; of one aggregate where it is named.
+    // The types in the order of the calls; only of one aggregate if it is given.
     [[nodiscard]] std::string types(const std::optional<std::string>& aggregate = {}) const {
         std::string all;
         for (const OutboxEvent& event : seen()) {

@@ -17,6 +17,8 @@ std::ostream& operator<<(std::ostream& out, BackendKind kind) {
             return out << "sqlite";
         case BackendKind::postgres:
             return out << "postgres";
+        case BackendKind::deferring:
+            return out << "deferring";
     }
     return out;
 }
@@ -25,6 +27,7 @@ std::vector<BackendKind> built_backends() {
     std::vector<BackendKind> kinds;
 #ifdef PAWL_WITH_SQLITE
     kinds.push_back(BackendKind::sqlite);
+    if (std::getenv("PAWL_TEST_DEFERRING") != nullptr) kinds.push_back(BackendKind::deferring);
 #endif
 #ifdef PAWL_WITH_POSTGRES
     kinds.push_back(BackendKind::postgres);
@@ -87,6 +90,7 @@ Place::Place(BackendKind kind, std::string server_url)
     : kind_(kind), unique_name_(random_name()), server_url_(std::move(server_url)) {
     switch (kind) {
         case BackendKind::sqlite:
+        case BackendKind::deferring:
             url_ = "sqlite:" + directory_.file("store.db");
             return;
         case BackendKind::postgres:
@@ -136,7 +140,7 @@ std::unique_ptr<Database> Place::database() const {
     if (kind_ == BackendKind::postgres) return open_postgres_database(server_url_);
 #endif
 #ifdef PAWL_WITH_SQLITE
-    if (kind_ == BackendKind::sqlite) return open_sqlite_database(directory_.file("store.db"));
+    if (kind_ != BackendKind::postgres) return open_sqlite_database(directory_.file("store.db"));
 #endif
     throw std::logic_error("this backend is not built");
 }

@@ -1,5 +1,5 @@
-// Where a test's store lives: a file in a directory of its own, or a schema of its own in the test
-// server's database. Gone at the end of the test.
+// The place of a test's store: a file in a separate directory, or a separate schema in the database
+// of the test server. Removed at the end of the test.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,10 @@
 
 namespace pawl::test {
 
-enum class BackendKind { sqlite, postgres };
+// `deferring` is an SQLite file over sessions that defer writes.
+enum class BackendKind { sqlite, postgres, deferring };
 std::ostream& operator<<(std::ostream& out, BackendKind kind);
+// `deferring` only if PAWL_TEST_DEFERRING is set: see deferring_store.h.
 std::vector<BackendKind> built_backends();
 
 class TempDirectory {
@@ -32,7 +34,7 @@ private:
     std::filesystem::path path_;
 };
 
-// PAWL_TEST_POSTGRES_URL. Throws where it is not set: a missing server is a failure.
+// PAWL_TEST_POSTGRES_URL. Throws if it is not set: a missing server is a failure.
 std::string test_server_url();
 std::string with_parameter(const std::string& url, const std::string& parameter);
 // `url` with another database.
@@ -43,10 +45,10 @@ std::string with_port(const std::string& url, int port);
 class Place {
 public:
     explicit Place(BackendKind kind) : Place(kind, std::string()) {}
-    // With the schema installed, where that is cheaper than install(): on PostgreSQL a database of
-    // its own, copied from a template that the first test makes.
+    // With the schema installed, if that is cheaper than install(): on PostgreSQL a separate
+    // database, copied from a template that the first test creates.
     static std::unique_ptr<Place> prepared(BackendKind kind);
-    // A schema in another server than the usual one.
+    // A schema in another server.
     Place(BackendKind kind, std::string server_url);
     ~Place();
     Place(const Place&) = delete;
@@ -54,10 +56,10 @@ public:
 
     [[nodiscard]] BackendKind kind() const { return kind_; }
     [[nodiscard]] const std::string& url() const { return url_; }
-    // PostgreSQL: the database that the place is in, without a schema.
+    // PostgreSQL: the database of the place, without a schema.
     [[nodiscard]] const std::string& server_url() const { return server_url_; }
     [[nodiscard]] bool is_installed() const { return !database_.empty(); }
-    // A name that no other place has, for what all databases of a server share: roles.
+    // A unique name for objects that all databases of a server share: roles.
     [[nodiscard]] const std::string& unique_name() const { return unique_name_; }
     [[nodiscard]] const std::string& schema() const { return schema_; }
     [[nodiscard]] const TempDirectory& directory() const { return directory_; }
@@ -71,7 +73,7 @@ private:
     std::string unique_name_;
     std::string server_url_;
     std::string schema_;
-    std::string database_;  // of this place alone; "": a schema in the server's usual database
+    std::string database_;  // only of this place; "": a schema in the server's usual database
     std::string url_;
 };
 

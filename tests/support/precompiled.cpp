@@ -1,1 +1,1 @@
-// Nothing: of its target only the precompiled headers are used.
+// Empty: only the precompiled headers of its target are used.

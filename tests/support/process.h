@@ -1,4 +1,4 @@
-// Real processes for the tests that need them: the helper program, the command line, the tools.
+// Real processes for tests: the helper program, the command line, the tools.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ public:
     void signal(int number) const;
     // The exit code, or minus the signal that ended it. Throws after the limit.
     int wait(std::chrono::seconds limit = std::chrono::seconds(50));
-    // True when it has ended; `code` as wait() gives it.
+    // True if it has ended; `code` as wait() returns it.
     bool ended(int& code);
     // The next line of its output, without the newline; throws at the end of the output or after
     // the limit.

@@ -1,4 +1,5 @@
-// The fixture for races: several sessions on one PostgreSQL, of which one has to wait for another.
+// The fixture for races: several sessions on one PostgreSQL server, of which one has to wait for
+// another.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ protected:
         sql_ = session();
         watch_ = session();
     }
-    // Where something stands still, the test fails.
+    // If something hangs, the test fails.
     [[nodiscard]] std::unique_ptr<Database> session() const {
         auto made = database();
         made->run(
@@ -38,7 +39,7 @@ protected:
         return watch_->value("select status from get_run(" + run + ")");
     }
 
-    // What the session answers, or the words of the error; returns as soon as it waits for a lock.
+    // The result of the session, or its error message; returns as soon as it waits for a lock.
     [[nodiscard]] std::future<std::string> waits(Database& who, const std::string& query) const {
         const std::string pid = who.value("select pg_backend_pid()");
         auto answer = std::async(std::launch::async, [&who, query]() -> std::string {

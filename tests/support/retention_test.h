@@ -1,7 +1,8 @@
-// The fixture for retention: runs, messages and events that have ended, on a clock that stands
-// still. Every prune is preceded by a dry run, which must change nothing and foretell the same.
+// The fixture for retention: runs, messages and events that have ended, with a stopped clock. Every
+// prune is preceded by a dry run, which must change nothing and predict the same counts.
 #pragma once
 
+#include <fmt/format.h>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,17 +32,10 @@ protected:
         EXPECT_EQ(commit(failure(held.lease())), WriteStatus::done);
         return held.id();
     }
-    // By hand: what is committed here without a worker leaves none.
-    void add_events(RunId run, int events) const {
-        for (int i = 0; i < events; ++i)
-            database()->run(
-                "insert into " + place().table("events") +
-                " (run_id, kind, data, delivery, at) values (" + std::to_string(run.value()) +
-                ", 'note', '{}', 1, " + (on_postgres() ? "clock_timestamp()" : "1") + ")"
-            );
-    }
+    // Without a worker, so that no row of a worker exists.
+    void add_events(RunId run, int events) const { kit().add_events(run, events); }
     [[nodiscard]] bool exists(RunId run) const {
-        return store().backend()->find_run(run).has_value();
+        return detail::Access::backend(store())->find_run(run).has_value();
     }
     // "1 0 1": which of them exist.
     [[nodiscard]] std::string existing(const std::vector<RunId>& runs) const {
@@ -54,7 +48,7 @@ protected:
         store().set_retention(kind, name, keep);
     }
     using Counts = std::map<std::string, std::int64_t>;
-    // By kind, only what is not 0.
+    // By kind, without zeros.
     [[nodiscard]] static Counts counts(const PruneReport& report) {
         Counts all;
         for (const auto& part : report.parts) {
@@ -64,19 +58,19 @@ protected:
     }
     [[nodiscard]] std::string rows() const {
         std::string all;
-        for (const std::string table :
-             {"runs",
-              "steps",
-              "tasks",
-              "run_tags",
-              "signals",
-              "events",
-              "calls",
-              "archive",
-              "messages",
-              "outbox",
-              "workers"})
-            all += table + " " + std::to_string(count(table)) + ", ";
+        for (const Rows rows :
+             {Rows::runs,
+              Rows::steps,
+              Rows::tasks,
+              Rows::run_tags,
+              Rows::signals,
+              Rows::events,
+              Rows::calls,
+              Rows::archive,
+              Rows::messages,
+              Rows::outbox,
+              Rows::workers})
+            all += fmt::format("{}: {}, ", static_cast<int>(rows), count(rows));
         return all;
     }
     Counts prune(int batch_rows = 500) const {

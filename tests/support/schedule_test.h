@@ -1,4 +1,4 @@
-// The fixture for schedules: the clock stands still, and a scheduler looks when the test says so.
+// The fixture for schedules: the clock is stopped, and a scheduler checks when the test calls it.
 #pragma once
 
 #include <set>
@@ -19,15 +19,15 @@ protected:
     }
     void set(const std::string& time) const { testing::set_clock(store(), time_of(time)); }
     ScheduleInfo make(const std::string& cron, const ScheduleOptions& options = {}) const {
-        return store().schedule("s", "job", cron, Json{"7"}, options);
+        return store().create_schedule("s", "job", cron, Json{"7"}, options);
     }
-    [[nodiscard]] ScheduleInfo get() const { return store().get_schedule("s"); }
+    [[nodiscard]] ScheduleInfo get() const { return store().schedule_info("s"); }
     [[nodiscard]] std::string next() const {
         const auto at = get().next_fire_at;
         return at ? text_of(*at) : "never";
     }
-    // One look of a scheduler of its own.
-    void look() const { runtime::Scheduler(*store().backend()).look(); }
+    // One check by a separate scheduler.
+    void look() const { runtime::Scheduler(*detail::Access::backend(store())).fire_due(); }
     void look_at(const std::string& time) const {
         set(time);
         look();
@@ -37,7 +37,7 @@ protected:
         std::ranges::reverse(found);
         return found;
     }
-    // The fire times of the runs, in the order in which they were made: "00:00, 01:00".
+    // The fire times of the runs, in the order of their creation: "00:00, 01:00".
     [[nodiscard]] std::string fired() const {
         std::string text;
         for (const RunInfo& run : runs()) {
@@ -46,7 +46,7 @@ protected:
         }
         return text;
     }
-    // Ends the oldest run that waits.
+    // Ends the oldest waiting run.
     void finish_one() const { ASSERT_EQ(commit(success(claim_one().lease())), WriteStatus::done); }
 };
 

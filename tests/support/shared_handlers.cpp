@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What only this library knows of.
+// A type that only this library defines.
 struct HomeMade : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

@@ -1,4 +1,4 @@
-// A workflow in a static library, to which nobody refers.
+// A workflow in a static library; no other code refers to it.
 #include <pawl/json.h>
 #include <pawl/pawl.h>
 

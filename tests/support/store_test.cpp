@@ -2,6 +2,11 @@
 
 #include <sstream>
 
+#ifdef PAWL_WITH_SQLITE
+#include "engine/access.h"
+#include "support/deferring_store.h"
+#endif
+
 namespace pawl::test {
 
 LogHook LogLines::hook() const {
@@ -18,6 +23,7 @@ std::string LogLines::text() const {
 
 void StoreTest::SetUp() {
     place_ = Place::prepared(GetParam());
+    kit_ = make_kit(*place_);
     store_ = open();
     if (!place().is_installed()) store_->install();
 }
@@ -25,7 +31,18 @@ void StoreTest::SetUp() {
 void StoreTest::TearDown() {
     store_.reset();
     if (HasFailure()) std::cout << "the library's log:\n" << log_.text();
+    kit_.reset();
     place_.reset();
+}
+
+Store StoreTest::open() const {
+#ifdef PAWL_WITH_SQLITE
+    if (place().kind() == BackendKind::deferring)
+        return detail::Access::store(
+            open_deferring({.path = place().directory().file("store.db")}, options())
+        );
+#endif
+    return connect(place().url(), options());
 }
 
 ConnectOptions StoreTest::options() const {

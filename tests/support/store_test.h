@@ -11,12 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/access.h"
 #include "support/expect.h"
 #include "support/place.h"
+#include "support/store_kit.h"
 
 namespace pawl::test {
 
-// Keeps what the library logs, so that a failed test can show it.
+// Keeps the library's log, so that a failed test can show it.
 class LogLines {
 public:
     [[nodiscard]] LogHook hook() const;
@@ -36,16 +38,21 @@ protected:
     void TearDown() override;
 
     [[nodiscard]] virtual ConnectOptions options() const;
-    // Another process's view: a store of its own on the same place.
-    [[nodiscard]] Store open() const { return connect(place().url(), options()); }
+    // A separate store on the same place, as in another process.
+    [[nodiscard]] Store open() const;
     [[nodiscard]] const Store& store() const { return *store_; }
     [[nodiscard]] const Place& place() const { return *place_; }
+    [[nodiscard]] const StoreKit& kit() const { return *kit_; }
+    [[nodiscard]] static const StoreTraits& traits() { return traits_of(GetParam()); }
+    [[nodiscard]] long count(Rows rows) const { return kit().count(rows); }
+    [[nodiscard]] long count(Rows rows, RunId run) const { return kit().count(rows, run); }
+    // For tests outside of the contract suite; tests/store uses the kit instead.
     [[nodiscard]] bool on_postgres() const { return GetParam() == BackendKind::postgres; }
     [[nodiscard]] std::unique_ptr<Database> database() const { return place().database(); }
     [[nodiscard]] std::string log_text() const { return log_.text(); }
     void close_store() { store_.reset(); }
 
-    // Stops time at `start`, a whole second.
+    // Stops the clock at `start`, a whole second.
     void freeze() const;
     void advance(Duration by) const { testing::advance_clock(store(), by); }
     static constexpr Timestamp start{std::chrono::sys_days(std::chrono::year(2030) / 1 / 2)};
@@ -61,6 +68,7 @@ protected:
 private:
     LogLines log_;
     std::unique_ptr<Place> place_;
+    std::unique_ptr<StoreKit> kit_;
     std::optional<Store> store_;
 };
 
@@ -71,4 +79,13 @@ std::string backend_name(const ::testing::TestParamInfo<BackendKind>& info);
 #define PAWL_FOR_EACH_BACKEND(Suite)                                                         \
     INSTANTIATE_TEST_SUITE_P(                                                                \
         , Suite, ::testing::ValuesIn(pawl::test::built_backends()), pawl::test::backend_name \
+    )
+// The same for the stores that have a trait: PAWL_FOR_EACH_BACKEND_WITH(user_transactions, Suite).
+#define PAWL_FOR_EACH_BACKEND_WITH(trait, Suite)                                         \
+    GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Suite);                                \
+    INSTANTIATE_TEST_SUITE_P(                                                            \
+        ,                                                                                \
+        Suite,                                                                           \
+        ::testing::ValuesIn(pawl::test::backends_with(&pawl::test::StoreTraits::trait)), \
+        pawl::test::backend_name                                                         \
     )

@@ -24,7 +24,8 @@ bool exists(Database& server, const std::string& name) {
     return server.number("select count(*) from pg_database where datname = '" + name + "'") == 1;
 }
 
-// Under a name of its own until it is complete: a test that dies here leaves no half template.
+// Under a temporary name until it is complete: a test that crashes here leaves no incomplete
+// template.
 void create_template(Database& server, const std::string& name) {
     const std::string draft = name + "_draft";
     server.run("drop database if exists " + draft + " with (force)");

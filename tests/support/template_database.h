@@ -1,5 +1,5 @@
-// A database with the schema installed, made once per server and version of the schema. Copying it
-// takes a fraction of the time of install().
+// A database with the schema installed, created once per server and version of the schema. Copying
+// it takes a fraction of the time of install().
 #pragma once
 
 #include <string>

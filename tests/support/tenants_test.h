@@ -1,8 +1,7 @@
-// The fixture for tenants: two stores of one database, or beside one file, with the same names and
-// the same numbers in them.
+// The fixture for tenants: two stores of one database, or of files in one folder, with the same
+// names and ids.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,16 +14,14 @@ protected:
     void SetUp() override;
     void TearDown() override;
 
-    // A name that no other test of the server uses.
-    [[nodiscard]] std::string name(const std::string& suffix) const;
+    [[nodiscard]] static std::string name(const std::string& suffix);
     [[nodiscard]] const Store& a() const { return *a_; }
     [[nodiscard]] const Store& b() const { return *b_; }
-    // Every row of every table of a tenant.
-    using Contents = std::map<std::string, std::vector<Row>>;
-    [[nodiscard]] Contents contents(const std::string& tenant) const;
-    // All names of store().tenants() that are this test's.
-    [[nodiscard]] std::vector<std::string> listed_tenants(const Store& by) const;
-    [[nodiscard]] std::string file_of(const std::string& tenant) const;
+    using Contents = StoreKit::Contents;
+    [[nodiscard]] Contents contents(const std::string& tenant) const {
+        return kit().contents(tenant);
+    }
+    [[nodiscard]] static std::vector<std::string> listed_tenants(const Store& by);
 
 private:
     std::optional<Store> a_;

@@ -1,10 +1,13 @@
 // The other process of multi-process tests:
 //
 //   pawl_test_worker install URL
-//   pawl_test_worker enqueue URL QUEUE COUNT       prints "enqueued"
-//   pawl_test_worker dequeue URL QUEUE             prints "waiting", then the id of the message it
-//   got pawl_test_worker hold URL QUEUE COUNT LEASE_MS prints "held" and keeps its messages until
-//   it is killed pawl_test_worker work URL QUEUE THREADS LEDGER LEASE_MS
+//   pawl_test_worker enqueue URL QUEUE COUNT
+//       prints "enqueued"
+//   pawl_test_worker dequeue URL QUEUE
+//       prints "waiting", then the id of the message that it got
+//   pawl_test_worker hold URL QUEUE COUNT LEASE_MS
+//       prints "held" and keeps its messages until it is killed
+//   pawl_test_worker work URL QUEUE THREADS LEDGER LEASE_MS
 //       works until SIGTERM; appends "ID DELIVERY" of every message to the ledger. A message
 //       "crash" makes it abort, a message "hang" makes it print "hanging ID" and never return.
 #include <csignal>
@@ -17,6 +20,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "engine/access.h"
 #include "seam/backend.h"
 
 namespace {
@@ -95,7 +99,8 @@ int run(const std::vector<std::string>& arguments) {
         say("enqueued");
     } else if (mode == "dequeue") {
         std::jthread observer([&] {
-            while (store.backend()->wake_hub().waiters() == 0) std::this_thread::yield();
+            while (pawl::detail::Access::backend(store)->wake_hub().waiters() == 0)
+                std::this_thread::yield();
             say("waiting");
         });
         const auto messages = queue.dequeue({.max_messages = 1, .lease = {}, .wait = 1h});

@@ -1,4 +1,4 @@
-// Times as tests write them, in UTC: "2026-03-08 07:00", with seconds and a fraction where they are
+// Times as tests write them, in UTC: "2026-03-08 07:00", with seconds and a fraction if they are
 // not 0.
 #pragma once
 

@@ -41,7 +41,7 @@ std::vector<RunId> WorkflowTest::trigger_many(int count, const std::string& name
     std::vector<NewRun> runs;
     for (int i = 0; i < count; ++i) runs.push_back({name, Json{std::to_string(i)}, {}});
     std::vector<RunId> ids;
-    for (const Run& run : execute_many(runs, store())) ids.push_back(run.id());
+    for (const Run& run : store().trigger(runs)) ids.push_back(run.id());
     return ids;
 }
 
@@ -51,7 +51,7 @@ seam::Claim WorkflowTest::claim(int count, const std::string& name, WorkerId wor
     request.max_messages = count;
     request.worker = worker;
     request.work = seam::Work::runs;
-    return store().backend()->claim(request);
+    return detail::Access::backend(store())->claim(request);
 }
 
 Held WorkflowTest::claim_one(const std::string& name, WorkerId worker) const {
@@ -77,25 +77,25 @@ Held WorkflowTest::trigger_and_claim(const std::string& name, const Json& input)
 }
 
 WriteStatus WorkflowTest::commit(const Write& write, Attempt attempt) const {
-    return store().backend()->commit(std::span(&write, 1), attempt).front().status;
+    return detail::Access::backend(store())->commit(std::span(&write, 1), attempt).front().status;
 }
 
 std::vector<WriteStatus> WorkflowTest::commit_all(const std::vector<Write>& writes, Attempt attempt)
     const {
     std::vector<WriteStatus> statuses;
-    for (const auto& outcome : store().backend()->commit(writes, attempt))
+    for (const auto& outcome : detail::Access::backend(store())->commit(writes, attempt))
         statuses.push_back(outcome.status);
     return statuses;
 }
 
 std::vector<std::string> WorkflowTest::step_ids(RunId run) const {
     std::vector<std::string> ids;
-    for (const StepInfo& info : store().steps(run)) ids.push_back(info.id);
+    for (const StepInfo& info : store().run(run).steps()) ids.push_back(info.id);
     return ids;
 }
 
 bool WorkflowTest::has_event(RunId run, const std::string& kind) const {
-    const auto events = store().events(run);
+    const auto events = store().run(run).events();
     return std::any_of(events.begin(), events.end(), [&](const RunEvent& event) {
         return event.kind == kind;
     });
@@ -103,40 +103,13 @@ bool WorkflowTest::has_event(RunId run, const std::string& kind) const {
 
 std::string WorkflowTest::event_kinds(RunId run) const {
     std::string kinds;
-    for (const RunEvent& event : store().events(run))
+    for (const RunEvent& event : store().run(run).events())
         kinds += (kinds.empty() ? "" : ",") + event.kind;
     return kinds;
 }
 
 std::optional<Message> WorkflowTest::message_of(RunId run, const std::string& name) const {
-    return store().queue(name).get(MessageId(run.value()));
-}
-
-long WorkflowTest::count(const std::string& table, const std::string& where) const {
-    return database()->number("select count(*) from " + place().table(table) + " where " + where);
-}
-
-void WorkflowTest::forbid_steps_of(RunId run) const {
-    const std::string steps = place().table("steps");
-    const std::string condition = "new.run_id = " + std::to_string(run.value());
-    if (on_postgres()) {
-        const std::string function = place().schema() + ".refuse";
-        database()->run(
-            "create function " + function +
-            "() returns trigger language plpgsql as $$ begin raise exception 'not this one'; end $$"
-        );
-        database()->run(
-            "create trigger refuse before insert or update on " + steps + " for each row when (" +
-            condition + ") execute function " + function + "()"
-        );
-        return;
-    }
-    for (const std::string event : {"insert", "update"}) {
-        database()->run(
-            "create trigger refuse_" + event + " before " + event + " on " + steps + " when " +
-            condition + " begin select raise(abort, 'not this one'); end"
-        );
-    }
+    return store().queue(name).find(MessageId(run.value()));
 }
 
 model::RunError error_in(const std::optional<Json>& error) {

@@ -1,5 +1,5 @@
-// The fixture for workflows: runs by hand against the seam (claim, commit), and with a worker in
-// the test's own process.
+// The fixture for workflows: runs at the seam (claim, commit), and with a worker in the test
+// process.
 #pragma once
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ using seam::Suspend;
 using seam::Write;
 using seam::WriteStatus;
 
-// A run in the test's hands.
+// A run that the test has claimed.
 struct Held {
     Message message;
     seam::ClaimedRun run;
@@ -53,20 +53,17 @@ protected:
         const std::vector<Write>& writes, Attempt attempt = Attempt::first
     ) const;
 
-    [[nodiscard]] RunInfo info(RunId run) const { return store().get_run(run); }
+    [[nodiscard]] RunInfo info(RunId run) const { return store().run(run).info(); }
     [[nodiscard]] RunStatus status(RunId run) const { return info(run).status; }
     [[nodiscard]] StepInfo step(RunId run, const std::string& id) const {
-        return store().step(run, id);
+        return store().run(run).step(id);
     }
     [[nodiscard]] std::vector<std::string> step_ids(RunId run) const;
     [[nodiscard]] bool has_event(RunId run, const std::string& kind) const;
     [[nodiscard]] std::string event_kinds(RunId run) const;
-    // The live message of a run; none when the run has ended.
+    // The live message of a run; none if the run has ended.
     [[nodiscard]] std::optional<Message> message_of(RunId run, const std::string& name = "job")
         const;
-    [[nodiscard]] long count(const std::string& table, const std::string& where = "true") const;
-    // A user's own trigger that refuses every write of one run's steps.
-    void forbid_steps_of(RunId run) const;
 
     // With PAWL_TEST_SHARE_THREADS set the whole suite runs with workers that share threads.
     [[nodiscard]] static bool shares_threads() {
@@ -84,7 +81,7 @@ protected:
     }
 };
 
-// The error of a run or step, taken apart.
+// The parsed error of a run or step.
 model::RunError error_in(const std::optional<Json>& error);
 
 Write checkpoint(
@@ -92,7 +89,7 @@ Write checkpoint(
 );
 Write running(const Lease& lease, const std::string& step, int position, int attempt = 1);
 Write failed_step(const Lease& lease, const std::string& step, int position);
-// A step that shall be executed again after `delay`.
+// A step that is to be executed again after `delay`.
 Write retry_step(
     const Lease& lease, const std::string& step, int position, int attempt, Duration delay
 );

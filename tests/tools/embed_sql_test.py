@@ -138,6 +138,25 @@ class EmbedSqlTest(unittest.TestCase):
         self.assertIn("struct RunEnd {", rows)
         self.assertIn("static constexpr int output = 1;", rows)
 
+    def test_a_statement_declares_the_columns_of_a_row_of_its_own(self):
+        self.write("sql/sqlite/runs.sql", "-- name: find_end(run_id) -> (status, output)\nselect @run_id, 1\n")
+        header = self.accepted("sqlite_sql.h")
+        self.assertIn("struct FindEnd {", header)
+        self.assertIn("static constexpr int output = 1;", header)
+        self.assertIn("1, row::FindEnd::names};", header)
+
+    def test_a_call_has_the_row_of_its_function(self):
+        self.write("sql/postgres/functions/install_order.txt", "ends.sql\n")
+        self.write("sql/postgres/functions/ends.sql",
+                   "create or replace function {schema}.find_end(run_id bigint)\n"
+                   "returns table (status text, output text) language sql\nas $$ select '', '' $$;\n")
+        self.write("sql/postgres/runs.sql", "-- call: find_end\n")
+        self.assertIn("row::FindEnd::names};", self.accepted("postgres_sql.h"))
+
+    def test_a_repeated_column_of_a_statement_is_refused(self):
+        self.write("sql/sqlite/runs.sql", "-- name: find_end() -> (status, status)\nselect 1, 1\n")
+        self.refused("runs.sql:1", "names a column twice")
+
     def test_an_unknown_row_is_refused(self):
         self.write("sql/sqlite/runs.sql", "-- name: find_end() -> run_end\nselect 1\n")
         self.refused("runs.sql:1", "row run_end is not in rows.txt")

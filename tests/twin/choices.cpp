@@ -1,5 +1,7 @@
 #include "twin/choices.h"
 
+#include "base/literals.h"
+
 namespace pawl::test::twin {
 
 namespace {

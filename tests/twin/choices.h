@@ -1,4 +1,4 @@
-// Names and values that operations are drawn with. Most are good ones.
+// The names and values from which operations are drawn. Most are valid.
 #pragma once
 
 #include <optional>

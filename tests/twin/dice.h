@@ -1,4 +1,4 @@
-// The random choices of a twin test. The same seed gives the same choices on every machine.
+// The random choices of a twin test. The same seed produces the same choices on every machine.
 #pragma once
 
 #include <cstdint>

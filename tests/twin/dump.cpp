@@ -9,7 +9,7 @@ std::string answer(World& world, const std::function<std::string(World&)>& call)
         return call(world);
     } catch (const Error& error) {
         std::string text = world.show().ids().text(error.what());
-        // It quotes JSON patterns, which PostgreSQL spells with blanks.
+        // It quotes JSON patterns, which PostgreSQL formats with blanks.
         if (error.code() == ErrorCode::flow_mismatch) std::erase(text, ' ');
         return fmt::format(
             "error {}{}{}: {}",
@@ -37,22 +37,22 @@ std::string dump_queue(World& world, const QueueInfo& info) {
 
 std::string dump_workflow(World& world, const WorkflowInfo& info) {
     std::string all = world.show()(info) + "\n";
-    all += world.show()(workflow_metrics(info.name, world.store(), 1h)) + "\n";
+    all += world.show()(world.store().workflow_metrics(info.name, 1h)) + "\n";
     all += world.show()(world.backend().has_live_handler(info.name)) + "\n";
-    if (info.is_flow) all += to_json(world.store().get_flow_shape(info.name)).text + "\n";
+    if (info.is_flow) all += to_json(world.store().flow_shape(info.name)).text + "\n";
     return all;
 }
 
 std::string dump_run(World& world, RunId run) {
     const Store& store = world.store();
     const Show show = world.show();
-    std::string all = show(store.get_run(run)) + "\n";
+    std::string all = show(store.run(run).info()) + "\n";
     all += show(world.backend().find_end(run)) + "\n";
-    all += show(store.steps(run)) + "\n" + show(world.backend().recorded_steps(run)) + "\n";
-    all += show(store.tasks(run)) + "\n" + show(store.events(run)) + "\n";
-    all += show(store.history(run)) + "\n";
+    all += show(store.run(run).steps()) + "\n" + show(world.backend().recorded_steps(run)) + "\n";
+    all += show(store.run(run).tasks()) + "\n" + show(store.run(run).events()) + "\n";
+    all += show(store.run(run).history()) + "\n";
     all += "lineage";
-    for (const RunInfo& one : store.lineage(run)) all += " " + show(one.id);
+    for (const RunInfo& one : store.run(run).lineage()) all += " " + show(one.id);
     return all + "\n";
 }
 

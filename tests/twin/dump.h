@@ -1,4 +1,4 @@
-// All that can be read of a store, as text.
+// Everything that can be read from a store, as text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace pawl::test::twin {
 
-// What the call returns, or the error that it throws: its code and its message.
+// The result of the call, or the code and message of its error.
 [[nodiscard]] std::string answer(World& world, const std::function<std::string(World&)>& call);
 [[nodiscard]] std::string dump(World& world);
 

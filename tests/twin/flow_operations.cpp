@@ -1,4 +1,4 @@
-// Flows: definitions, tasks in a worker's hands, reports by hand.
+// Flows: definitions, claimed tasks, reports by name.
 #include "twin/choices.h"
 #include "twin/operation.h"
 #include "twin/writes.h"
@@ -10,19 +10,20 @@ namespace {
 FlowStepOptions step_options(Dice& dice, bool is_root) {
     FlowStepOptions options;
     options.max_attempts = sometimes(dice, 3, [&] { return dice.between(1, 2); });
-    options.base_delay = sometimes(dice, 5, [&] { return some_time(dice); });
-    options.timeout = sometimes(dice, 6, [&] { return some_time(dice); });
+    options.backoff_base = sometimes(dice, 5, [&] { return some_time(dice); });
+    options.task_timeout = sometimes(dice, 6, [&] { return some_time(dice); });
     if (dice.one_in(6)) options.start_delay = 5s;
     if (dice.one_in(6))
         options.required_input_pattern = Json(is_root ? R"({"k": 1})" : R"({"a": {"k": 1}})");
     if (dice.one_in(8)) options.forbidden_input_pattern = Json(is_root ? "1" : R"({"a": [1]})");
-    // Never `fail`: what else began at the moment of such a failure is not promised (flow_model.h).
+    // Never `fail`: what else started at the time of such a failure is not specified
+    // (flow_model.h).
     options.when_unmet = dice.one_in(2) ? WhenUnmet::skip : WhenUnmet::skip_cascade;
     options.when_exhausted = static_cast<WhenExhausted>(dice.below(3));
     return options;
 }
 
-// One root only: of several, one may fail at the start (a map whose input is not an array).
+// Only one root: of several, one may fail at the start (a map whose input is not an array).
 FlowStep random_step(Dice& dice, int place) {
     FlowStep step{step_names[static_cast<std::size_t>(place)]};
     for (int i = 0; i < place; ++i)
@@ -36,8 +37,8 @@ FlowStep random_step(Dice& dice, int place) {
 FlowOptions flow_options(Dice& dice) {
     FlowOptions options;
     options.max_attempts = sometimes(dice, 2, [&] { return dice.between(0, 3); });
-    options.base_delay = sometimes(dice, 3, [&] { return some_time(dice); });
-    options.timeout = sometimes(dice, 3, [&] { return dice.one_in(3) ? Duration(0) : 60s; });
+    options.backoff_base = sometimes(dice, 3, [&] { return some_time(dice); });
+    options.task_timeout = sometimes(dice, 3, [&] { return dice.one_in(3) ? Duration(0) : 60s; });
     return options;
 }
 
@@ -55,7 +56,7 @@ Operation ensure_flow(Dice& dice, const World& /*seen*/) {
             return fmt::format(
                 "{} {}",
                 static_cast<int>(ensured),
-                to_json(world.store().get_flow_shape(shape.slug)).text
+                to_json(world.store().flow_shape(shape.slug)).text
             );
         }};
 }
@@ -65,7 +66,7 @@ Operation create_flow(Dice& dice, const World& /*seen*/) {
     const FlowOptions options = flow_options(dice);
     return {"create flow " + slug, [=](World& world) {
                 world.store().create_flow(slug, options);
-                return to_json(world.store().get_flow_shape(slug)).text;
+                return to_json(world.store().flow_shape(slug)).text;
             }};
 }
 
@@ -75,7 +76,7 @@ Operation add_step(Dice& dice, const World& /*seen*/) {
     if (dice.one_in(20)) step.deps.emplace_back("none");
     return {fmt::format("add step {} to flow {}", step.slug, slug), [=](World& world) {
                 world.store().add_step(slug, step);
-                return to_json(world.store().get_flow_shape(slug)).text;
+                return to_json(world.store().flow_shape(slug)).text;
             }};
 }
 
@@ -117,7 +118,7 @@ Operation claim_tasks(Dice& dice, const World& seen) {
         ),
         [=](World& world) {
             seam::ClaimRequest request;
-            // Tasks are claimed of flows only.
+            // Tasks are claimed only from flows.
             for (const std::string& name : names)
                 if (world.backend().flow_shape(name))
                     request.queues.push_back(world.queue_id(name));

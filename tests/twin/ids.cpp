@@ -21,7 +21,6 @@ constexpr std::array id_words{
     IdWord{"message ", IdKind::message},
     IdWord{"worker ", IdKind::worker},
     IdWord{"event ", IdKind::outbox},
-    IdWord{"has the number ", IdKind::outbox},
 };
 constexpr std::array id_members{"run_id", "run", "message_id", "parent", "origin"};
 
@@ -90,7 +89,8 @@ std::string Ids::text(std::string_view text) {
         text.remove_prefix(found->word.size());
         const std::string digits(text.begin(), std::ranges::find_if_not(text, is_digit));
         text.remove_prefix(digits.size());
-        result += digits.size() > 18 ? digits : of(found->kind, std::stoll(digits));
+        const bool is_place = text.starts_with(" of the batch");
+        result += is_place || digits.size() > 18 ? digits : of(found->kind, std::stoll(digits));
     }
     return result;
 }

@@ -1,5 +1,5 @@
-// Ids as a comparison of two stores needs them: by the order in which they appear, since a store
-// may leave out numbers (a PostgreSQL sequence does after a rollback).
+// Ids for comparing two stores: by the order in which they appear, because a store may skip numbers
+// (a PostgreSQL sequence does after a rollback).
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace pawl::test::twin {
 
-// Messages and runs share one space: a run's message has its number.
+// Messages and runs share one sequence: a run's message has its id.
 enum class IdKind { message, queue, worker, outbox };
 
 class Ids {
 public:
-    // "m1", "m2", ...; "-" for 0, which names nothing.
+    // "m1", "m2", ...; "-" for 0, which is no id.
     std::string of(IdKind kind, std::int64_t id);
     // "u1", "u2", ...; the text itself if it is not a UUID.
     std::string uuid(const std::string& text);
-    // Free text with the ids in it replaced: "run 17", "message 3", "worker 2", "run:17".
+    // Free text with its ids replaced: "run 17", "message 3", "worker 2", "run:17".
     std::string text(std::string_view text);
-    // JSON text without blanks; ids in it are replaced, and so are those in its strings. Members
-    // stay in their order. The member "by" is left out: PostgreSQL records the role that was logged
-    // in, and SQLite knows no roles (docs/history.md).
+    // JSON text without blanks, with ids replaced, also in its strings. Members stay in their
+    // order. The member "by" is removed: PostgreSQL records the role that was logged in, and SQLite
+    // has no roles (docs/history.md).
     std::string json(const std::string& text);
 
 private:

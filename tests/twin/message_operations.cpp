@@ -24,7 +24,7 @@ Operation dequeue(Dice& dice, const World& /*seen*/) {
             }};
 }
 
-// What a worker does, over several queues.
+// A claim over several queues, like a worker.
 Operation claim(Dice& dice, const World& seen) {
     std::vector<std::string> names{dice.of(queue_names)};
     while (names.size() < 3 && dice.one_in(2)) names.push_back(dice.of(queue_names));
@@ -123,7 +123,7 @@ Operation settle_one(Dice& dice, const World& seen) {
         }};
 }
 
-// A message of a run or a task, settled as if it were a plain one.
+// A message of a run or a task, settled like a plain one.
 Operation settle_other(Dice& dice, const World& seen) {
     const Settle settle = settling(dice);
     const bool is_task = dice.one_in(2);

@@ -13,12 +13,12 @@ namespace pawl::test::twin {
 
 struct Operation {
     std::string name;
-    // Returns what the store answered, as text. Throws what the store throws.
+    // Returns the answer of the store as text. Throws what the store throws.
     std::function<std::string(World&)> perform;
 };
 
-// Draws an operation. `seen` is one of the worlds: choices are made from what it has. An operation
-// without `perform` means that nothing sensible can be done: draw again.
+// Draws an operation. `seen` is one of the worlds: choices are made from its contents. An operation
+// without `perform` means that it has nothing to work on: draw again.
 using Draw = Operation (*)(Dice& dice, const World& seen);
 struct OperationKind {
     int weight;
@@ -36,7 +36,7 @@ const std::vector<OperationKind>& worker_operations();
 const std::vector<OperationKind>& report_operations();
 
 [[nodiscard]] Operation random_operation(Dice& dice, const World& seen);
-// What every seed begins with: some queues, workflows and flows.
+// The beginning of every seed: some queues, workflows and flows.
 [[nodiscard]] std::vector<Operation> first_operations(Dice& dice, const World& seen);
 
 // Returned by an operation that found nothing to work on, which happens when a list of operations

@@ -1,4 +1,4 @@
-// Definitions and administration of queues, and what is put into them.
+// Definitions and administration of queues, and enqueues.
 #include "twin/choices.h"
 #include "twin/operation.h"
 

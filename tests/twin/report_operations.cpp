@@ -1,4 +1,4 @@
-// Lists and reports, while things are under way.
+// Lists and reports, in the middle of the operations.
 #include "twin/choices.h"
 #include "twin/operation.h"
 
@@ -43,7 +43,7 @@ Operation metrics(Dice& dice, const World& /*seen*/) {
     const std::string name = dice.one_in(4) ? any_flow(dice) : any_workflow(dice);
     const Duration window = some_time(dice);
     return {"metrics of " + name, [=](World& world) {
-                return world.show()(workflow_metrics(name, world.store(), window));
+                return world.show()(world.store().workflow_metrics(name, window));
             }};
 }
 
@@ -59,11 +59,11 @@ Operation list_messages(Dice& dice, const World& seen) {
                 const Queue queue = world.store().queue(name);
                 return world.show()(queue.list(state, page)) +
                        world.show()(queue.archived(ArchiveFilter::all, page)) +
-                       world.show()(queue.get(page.after));
+                       world.show()(queue.find(page.after));
             }};
 }
 
-// Of a run that has ended: its result, or the error that a waiter gets.
+// For a run that has ended: its result, or the error that a waiter gets.
 Operation output(Dice& dice, const World& seen) {
     const int index = dice.index(seen.known_runs.size());
     return {fmt::format("output of run {}", index), [=](World& world) {

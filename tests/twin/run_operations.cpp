@@ -1,4 +1,4 @@
-// Runs in a worker's hands, and what people do with runs.
+// Claimed runs, and operations of users on runs.
 #include "twin/choices.h"
 #include "twin/operation.h"
 #include "twin/writes.h"
@@ -58,7 +58,7 @@ Operation commit_runs(Dice& dice, const World& seen) {
         }};
 }
 
-// Old leases are of little use: most are dropped.
+// Most old leases are dropped, because they are rarely useful.
 Operation drop_leases(Dice& dice, const World& seen) {
     if (seen.runs.size() + seen.tasks.size() < 6) return {};
     const int keep = dice.below(3);

@@ -36,7 +36,8 @@ Operation make_schedule(Dice& dice, const World& seen) {
     options.catch_up = sometimes(dice, 2, [&] { return static_cast<CatchUp>(dice.below(3)); });
     options.catch_up_limit = sometimes(dice, 4, [&] { return dice.between(1, 3); });
     return {fmt::format("schedule {} of {}: {}", name, workflow, cron), [=](World& world) {
-                return world.show()(world.store().schedule(name, workflow, cron, params, options));
+                return world.show(
+                )(world.store().create_schedule(name, workflow, cron, params, options));
             }};
 }
 
@@ -56,10 +57,10 @@ Operation change_schedule(Dice& dice, const World& /*seen*/) {
             }};
 }
 
-// What a scheduler does, all of it.
+// A complete check of a scheduler.
 Operation look(Dice& /*dice*/, const World& /*seen*/) {
     return {"scheduler looks", [](World& world) {
-                const Duration again = runtime::Scheduler(world.backend()).look();
+                const Duration again = runtime::Scheduler(world.backend()).fire_due();
                 for (const RunInfo& run : world.store().runs({}, {.limit = 20})) world.know(run.id);
                 return world.show()(again);
             }};
@@ -74,7 +75,7 @@ Operation read_due(Dice& dice, const World& /*seen*/) {
             }};
 }
 
-// One fire by hand, maybe of a version that is gone.
+// One fire by a direct call, maybe for an old version.
 Operation fire(Dice& dice, const World& seen) {
     if (seen.due.empty()) return {};
     const int index = dice.index(seen.due.size());

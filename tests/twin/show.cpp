@@ -68,9 +68,9 @@ std::string Show::operator()(const WorkflowMetrics& metrics) const {
 }
 
 std::string Show::operator()(const RunInfo& run) const {
-    // The worker of a flow's run: SQLite keeps the last one, PostgreSQL the one that began it.
+    // The worker of a flow's run: SQLite keeps the last one, PostgreSQL the first one.
     const WorkerId worker = run.remaining_steps ? WorkerId() : run.worker;
-    // So SQLite updates the run when another worker takes a task of it.
+    // So SQLite updates the run when another worker claims one of its tasks.
     std::optional<Timestamp> updated_at = run.updated_at;
     if (run.remaining_steps && !run.completed_at) updated_at.reset();
     return fields("run", run.id, "workflow", run.workflow, "status", run.status,
@@ -107,7 +107,7 @@ std::string Show::operator()(const RunEvent& event) const {
 }
 
 std::string Show::operator()(const HistoryEntry& entry) const {
-    // "forked by pawl at step": the role is PostgreSQL's, as the member "by" in ids.h.
+    // "forked by pawl at step": the role is PostgreSQL's, like the member "by" in ids.h.
     std::string text = entry.text;
     const auto data = nlohmann::json::parse(entry.data.text);
     const std::string by = data.is_object() ? data.value("by", "") : "";

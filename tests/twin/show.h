@@ -1,5 +1,5 @@
-// Everything that a store returns, as text that two stores can be compared by. All members are in
-// it; only what must differ is replaced (ids.h).
+// Everything that a store returns, as text by which two stores can be compared. It has all members;
+// only values that must differ are replaced (ids.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ public:
     std::string operator()(const LostWork& lost) const;
     std::string operator()(const Run& run) const;
 
-    // `asked` is the number of messages asked for.
+    // `asked` is the requested number of messages.
     std::string claim(seam::Claim claim, int asked) const;
     std::string operator()(const seam::ClaimedRun& run) const;
     std::string operator()(const seam::ClaimedTask& task) const;

@@ -17,7 +17,7 @@ std::string Show::operator()(const seam::WriteOutcome& outcome) const {
 }
 
 std::string Show::operator()(const seam::ReplayStep& step) const {
-    // A claim brings the text of JSON as the store has it, or none.
+    // A claim returns JSON text as the store has it, or none.
     const auto json = [&](const std::string& text) {
         return text.empty() ? text : ids_.json(text);
     };
@@ -65,12 +65,11 @@ std::string Show::operator()(const seam::ClaimedTask& task) const {
     );
 }
 
-// What is not compared, since a store may answer differently:
-// - The two lists for the log have no order of their own.
-// - `after` is only a hint of whose turn it is: it says nothing if nothing was claimed.
-// - `next_due` of a claim that found as much as was asked for, or dead letters, or that left
-// something
-//   (`more`), or a time that has passed: each of them only means that the caller claims again.
+// Not compared, because stores may answer differently:
+// - The two lists for the log have no order.
+// - `after` is only a hint for the next claim: it is meaningless if nothing was claimed.
+// - `next_due` of a claim that found as much as requested, or dead letters, or that left something
+//   (`more`), or a time in the past: each of them only means that the caller claims again.
 std::string Show::claim(seam::Claim claim, int asked) const {
     if (claim.messages.empty()) claim.after = {};
     const bool full = claim.messages.size() == static_cast<std::size_t>(asked);

@@ -1,5 +1,5 @@
-// Random operations against all stores at once: each answer is compared, and at the end all that
-// can be read. A difference is a bug in one of the stores.
+// Random operations on all stores: each answer is compared and, at the end, everything that can be
+// read. A difference is a bug in one of the stores.
 // PAWL_TWIN_SEEDS=5000 tries more seeds; PAWL_TWIN_SEED=17 tries that one.
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Performs the same operations on every store and compares what they answer.
+// Performs the same operations on every store and compares the answers.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 namespace pawl::test::twin {
 
 struct Difference {
-    std::size_t operations = 0;  // performed before it was seen
+    std::size_t operations = 0;  // performed before it was detected
     std::string text;
 };
 
 class Twins {
 public:
     Twins();
-    // Nothing, or how the stores differ: the seed, the fewest operations found that show it, and
-    // what each store said.
+    // Empty, or how the stores differ: the seed, the shortest list of operations found that shows
+    // it, and the answer of each store.
     [[nodiscard]] std::string try_seed(int seed, int operations);
 
 private:
@@ -27,7 +27,7 @@ private:
     [[nodiscard]] std::optional<std::string> compare_dumps();
     void reset();
     [[nodiscard]] std::optional<Difference> replay(const std::vector<Operation>& operations);
-    // Leaves out operations as long as a difference remains.
+    // Removes operations as long as a difference remains.
     void shrink(std::vector<Operation>& operations, Difference& difference);
 
     std::vector<std::unique_ptr<World>> worlds_;

@@ -108,7 +108,7 @@ std::string triggered(World& world, const std::vector<Run>& runs) {
 Operation trigger(Dice& dice, const World& seen) {
     const Triggering all = triggering(dice, seen);
     return {"trigger" + all.described(), [=](World& world) {
-                return triggered(world, execute_many(all.runs(world), world.store()));
+                return triggered(world, world.store().trigger(all.runs(world)));
             }};
 }
 
@@ -123,7 +123,7 @@ Operation trigger_in(Dice& dice, const World& seen) {
             world.database().begin();
             try {
                 const auto runs =
-                    execute_many_in(world.database().transaction(), all.runs(world), world.store());
+                    world.store().trigger_in(world.database().transaction(), all.runs(world));
                 world.database().run(commits ? "commit" : "rollback");
                 return commits ? triggered(world, runs) : std::string("rolled back");
             } catch (...) {

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#ifdef PAWL_WITH_SQLITE
+#include "engine/access.h"
+#include "support/deferring_store.h"
+#endif
+
 namespace pawl::test::twin {
 
 namespace {
@@ -16,28 +21,38 @@ ConnectOptions quiet_options() {
 }
 
 // Without fsync: nothing here crashes.
-std::string fast_url(const Place& place) {
-    return place.kind() == BackendKind::sqlite ? with_parameter(place.url(), "synchronous=normal")
-                                               : place.url();
+Store open_fast(const Place& place) {
+#ifdef PAWL_WITH_SQLITE
+    if (place.kind() == BackendKind::deferring)
+        return detail::Access::store(open_deferring(
+            {.path = place.directory().file("store.db"),
+             .synchronous = sqlite::SqliteTarget::Synchronous::normal},
+            quiet_options()
+        ));
+#endif
+    const bool lite = place.kind() == BackendKind::sqlite;
+    return connect(
+        lite ? with_parameter(place.url(), "synchronous=normal") : place.url(), quiet_options()
+    );
 }
 
 }  // namespace
 
 World::World(BackendKind kind) : place_(kind), database_(place_.database()) {
-    const Store store = connect(fast_url(place_), quiet_options());
+    const Store store = open_fast(place_);
     store.install();
     for (const std::string& table : tables()) {
         const bool empty = database_->number("select count(*) from " + table) == 0;
         (empty ? empty_at_first_ : filled_at_first_).push_back(table);
         if (!empty) database_->run("create table " + table + "_first as select * from " + table);
     }
-    // What is deleted here is deleted without the rules between tables.
+    // Rows are deleted without the foreign keys between tables.
     if (kind == BackendKind::postgres) database_->run("set session_replication_role = replica");
 }
 
 std::vector<std::string> World::tables() const {
     const std::string sql =
-        place_.kind() == BackendKind::sqlite
+        place_.kind() != BackendKind::postgres
             ? "select name from sqlite_master where type = 'table' and name like 'pawl#_%' escape "
               "'#' order by name"
             : "select schemaname || '.' || tablename from pg_tables where schemaname = '" +
@@ -60,7 +75,7 @@ void World::reset() {
     database_->run("commit");
     static_cast<Hands&>(*this) = Hands();
     ids_ = Ids();
-    store_ = connect(fast_url(place_), quiet_options());
+    store_ = open_fast(place_);
     now_ = first_moment;
     testing::set_clock(*store_, now_);
 }
@@ -72,7 +87,7 @@ QueueId World::queue_id(const std::string& name) const {
 int World::claimable(const std::vector<std::string>& queues, int count) const {
     const auto now =
         std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch()).count();
-    const bool lite = kind() == BackendKind::sqlite;
+    const bool lite = kind() != BackendKind::postgres;
     for (const std::string& name : queues) {
         const long same = database_->number(fmt::format(
             "select count(*) - count(distinct visible_at) from {} where queue_id = {} and state <> "

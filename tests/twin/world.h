@@ -1,5 +1,5 @@
-// One store of a twin test, and what the test has in its hands there. Operations name a thing by
-// its place in these lists, which is the same on every store.
+// One store of a twin test, and what the test has claimed there. Operations name an entry by its
+// index in these lists, which is the same on every store.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ struct HeldMessage {
     std::string queue;
 };
 
-// What was claimed stays here after it was settled: old leases must be refused.
+// Claimed entries stay here after they were settled: old leases must be refused.
 struct Hands {
     std::vector<HeldMessage> messages;
     std::vector<Held> runs;
     std::vector<HeldTask> tasks;
     std::vector<seam::OutboxDelivery> deliveries;
-    std::vector<seam::StoredSchedule> due;  // of the last look
-    // What was ever seen.
+    std::vector<seam::StoredSchedule> due;  // of the last check
+    // Everything ever seen.
     std::vector<RunId> known_runs;
     std::vector<MessageId> known_messages;
     std::vector<WorkerId> workers;
@@ -44,13 +44,13 @@ public:
 
     [[nodiscard]] BackendKind kind() const { return place_.kind(); }
     [[nodiscard]] const Store& store() const { return *store_; }
-    [[nodiscard]] seam::Backend& backend() const { return *store_->backend(); }
+    [[nodiscard]] seam::Backend& backend() const { return *detail::Access::backend(*store_); }
     [[nodiscard]] Show show() { return Show(ids_); }
-    // A connection of the user's own, for the user's own transactions.
+    // A connection of the user, for the user's transactions.
     [[nodiscard]] Database& database() { return *database_; }
     [[nodiscard]] QueueId queue_id(const std::string& name) const;
-    // How many to claim: `count`, or all if rows of a queue have become due at the same moment,
-    // since which of those a smaller claim takes is not promised.
+    // The number to claim: `count`, or all if rows of a queue have become due at the same time,
+    // because which of those a smaller claim takes is not promised.
     [[nodiscard]] int claimable(const std::vector<std::string>& queues, int count) const;
     void advance(Duration by);
     [[nodiscard]] Timestamp now() const { return now_; }
@@ -67,7 +67,7 @@ private:
     Timestamp now_;
 };
 
-// The entry at that place; none if the list is empty.
+// The entry at that index; none if the list is empty.
 template <class T>
 const T* at(const std::vector<T>& all, int index) {
     return all.empty() ? nullptr : &all[static_cast<std::size_t>(index) % all.size()];

@@ -13,7 +13,7 @@ namespace {
 
 using seam::WriteKind;
 
-// Of a message; `task` only if it carries one.
+// Of a message; `task` only if it belongs to one.
 seam::WriteAction settling(
     WriteKind kind, Duration time, const std::string& why, const TaskRef* task
 ) {
@@ -59,7 +59,7 @@ Settlement settlement(Dice& dice, const std::vector<NamedKind>& kinds) {
         }};
 }
 
-// Of a run's or a task's message.
+// Of the message of a run or a task.
 Settlement given_back(Dice& dice) {
     static const std::vector<NamedKind> allowed{
         {"release", WriteKind::release},
@@ -105,7 +105,7 @@ DrawnWrite<Held> publish_write(Dice& dice) {
     const std::string uuid = fmt::format(
         "00000000-0000-4000-8000-{:06x}{:06x}", dice.below(0xFFFFFF), dice.below(0xFFFFFF)
     );
-    // A step of its own: a step that is recorded is never executed again.
+    // A new step: a recorded step is never executed again.
     return {"checkpoint with an event", [=](const Held& held) {
                 Write write = checkpoint(held.lease(), uuid, 5, "null");
                 auto record = seam::new_outbox_record(
@@ -216,17 +216,20 @@ bool is_recorded(const World& world, const Write& write) {
 
 }  // namespace
 
-// What is left out, since the stores promise nothing:
-// - The order of a batch: PostgreSQL writes it kind by kind.
+// Excluded, because the stores promise nothing:
+// - The order of a batch: PostgreSQL writes it kind by kind, and each kind in the order of
+// messages.
 // - The event of a step that is recorded again in the same delivery, which no worker does: SQLite
 //   drops it.
-// - Repetitions of what was not done: PostgreSQL counts as done what the delivery may have written.
+// - Repetitions of writes that were not done: PostgreSQL treats as done what the delivery may have
+//   written.
 std::string committed(World& world, std::vector<Write> writes, bool again) {
     if (depends_on_order(writes)) {
         std::string all;
         for (const Write& write : writes) all += committed(world, {write}, again) + " ";
         return all;
     }
+    std::ranges::stable_sort(writes, {}, [](const Write& write) { return write.lease.message; });
     for (Write& write : writes)
         if (write.event && write.is<Checkpoint>() && is_recorded(world, write)) write.event.reset();
     std::erase_if(writes, [&](const Write& write) {

@@ -17,7 +17,7 @@ struct DrawnWrite {
 
 // Commits the writes; with `again` those that were done a second time, as if the answer to the
 // first had been lost.
-// Leaves out calls of workflows that do not exist: if the lease is lost too, the stores differ in
+// Excludes calls of workflows that do not exist: if the lease is lost too, the stores differ in
 // which of the two they report.
 [[nodiscard]] std::string committed(World& world, std::vector<Write> writes, bool again);
 

@@ -26,7 +26,7 @@ public:
         fibers_.push_back(std::move(fiber));
         changed_.notify_all();
     }
-    // Null after close(), when none is left.
+    // Null after close(), when no fiber is left.
     [[nodiscard]] Owned take() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return !fibers_.empty() || closed_; });
@@ -85,7 +85,7 @@ TEST_F(FiberTest, the_stack_of_a_fiber_that_ended_is_used_again) {
     start([&] { ++runs; });
     auto stack = stacks_.take();
     EXPECT_TRUE(stack->started);
-    stacks_.give_back(std::move(stack));
+    stacks_.put_back(std::move(stack));
     start([&] {
         ++runs;
         parked_.park();
@@ -184,7 +184,7 @@ TEST_F(FiberTest, catch_blocks_keep_their_exceptions_while_others_run) {
     EXPECT_EQ(seen, expected);
 }
 
-// A destructor that parks while an exception passes through.
+// A destructor that parks during stack unwinding.
 TEST_F(FiberTest, an_exception_in_flight_stays_with_its_fiber) {
     struct ParksAtTheEnd {
         Parked& parked;
@@ -207,7 +207,7 @@ TEST_F(FiberTest, an_exception_in_flight_stays_with_its_fiber) {
     EXPECT_EQ(in_flight, 1);
 }
 
-// Six of the eight megabytes, with what a sanitizer adds.
+// Six of the eight megabytes, plus the overhead of a sanitizer.
 int park_deep_down(Parked& parked, int depth) {
     std::array<volatile char, 1024> local{};
     local[static_cast<std::size_t>(depth) % local.size()] = 1;
@@ -237,7 +237,7 @@ TEST_F(FiberTest, a_fiber_resumes_on_another_thread) {
             throw std::runtime_error("taken along");
         } catch (const std::exception&) {
             parked_.park();
-            // Not get_id() again: the compiler may take it for unchanged.
+            // Not get_id() again: the compiler may assume that it is unchanged.
             caught = message_being_handled();
         }
     });
@@ -250,7 +250,7 @@ TEST_F(FiberTest, a_fiber_resumes_on_another_thread) {
     EXPECT_EQ(caught, "taken along");
 }
 
-// What a fiber keeps needs no lock of its own, whichever threads it passes through.
+// The state of a fiber needs no lock, even if it moves between threads.
 TEST_F(FiberTest, many_fibers_wander_between_threads) {
     constexpr int fibers = 200;
     constexpr int parks = 50;

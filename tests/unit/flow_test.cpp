@@ -1,4 +1,4 @@
-// Flows as they are declared: slugs, options, differences, delays, and their shape as JSON.
+// Declarations of flows: slugs, options, differences, delays, and their shape as JSON.
 #include "model/flow.h"
 
 #include <nlohmann/json.hpp>
@@ -43,13 +43,13 @@ TEST(FlowModelTest, options_out_of_their_range_are_refused_by_name) {
     };
     refused({.max_attempts = -1}, "flow 'f': max_attempts");
     refused({.max_attempts = 1'000'001}, "max_attempts");
-    refused({.base_delay = -1ms}, "base_delay");
-    refused({.timeout = -1ms}, "timeout");
+    refused({.backoff_base = -1ms}, "base_delay");
+    refused({.task_timeout = -1ms}, "timeout");
     EXPECT_NO_THROW(model::check_flow_options("f", {1, 0ms, 0ms}));
     EXPECT_NO_THROW(model::check_flow_options("f", {}));
     refused_step({"s", {}, {}, {.max_attempts = -1}}, "step 's' of flow 'f': max_attempts");
-    refused_step({"s", {}, {}, {.base_delay = -1ms}}, "base_delay");
-    refused_step({"s", {}, {}, {.timeout = -1ms}}, "timeout");
+    refused_step({"s", {}, {}, {.backoff_base = -1ms}}, "base_delay");
+    refused_step({"s", {}, {}, {.task_timeout = -1ms}}, "timeout");
     refused_step({"s", {}, {}, {.start_delay = -1ms}}, "start_delay");
 }
 
@@ -61,7 +61,7 @@ TEST(FlowModelTest, patterns_must_be_json) {
 
 TEST(FlowModelTest, a_step_depends_on_others_and_a_map_on_one_at_most) {
     refused_step({"s", {}, {"a", "s"}}, "cannot depend on itself");
-    refused_step({"s", StepType::map, {"a", "b"}}, "one dependency at most");
+    refused_step({"s", StepType::map, {"a", "b"}}, "at most one step");
     EXPECT_NO_THROW(model::check_flow_step("f", {"s", StepType::map, {"a", "a"}}));
     EXPECT_NO_THROW(model::check_flow_step("f", {"s", StepType::map, {}}));
     EXPECT_NO_THROW(model::check_flow_step("f", {"s", {}, {"a", "b", "a"}}));
@@ -89,7 +89,7 @@ TEST(FlowModelTest, the_difference_of_two_steps_names_every_option) {
         "s",
         StepType::single,
         {"a", "b"},
-        {.max_attempts = 3, .timeout = 5s, .required_input_pattern = Json{R"({"a": 1})"}}};
+        {.max_attempts = 3, .task_timeout = 5s, .required_input_pattern = Json{R"({"a": 1})"}}};
     EXPECT_EQ(model::difference(stored, stored), "");
     FlowStep given = stored;
     given.deps = {"b", "a", "b"};
@@ -102,7 +102,7 @@ TEST(FlowModelTest, the_difference_of_two_steps_names_every_option) {
         StepType::map,
         {},
         {.max_attempts = 4,
-         .base_delay = 1s,
+         .backoff_base = 1s,
          .start_delay = 2s,
          .required_input_pattern = Json{"[]"},
          .forbidden_input_pattern = Json{"1"},
@@ -117,7 +117,7 @@ TEST(FlowModelTest, the_difference_of_two_steps_names_every_option) {
           "timeout is 5000 ms, not the flow's",
           "start_delay is 0 ms, not 2000 ms",
           "required_input_pattern is {\"a\":1}, not []",
-          "forbidden_input_pattern is none, not 1",
+          "forbidden_input_pattern is none, not 1",  // words: ok
           "when_unmet is skip, not fail",
           "when_exhausted is fail, not skip"})
         EXPECT_TRUE(contains(all, name));
@@ -129,7 +129,7 @@ TEST(FlowModelTest, the_difference_of_two_flows_is_the_first_that_matters) {
     EXPECT_EQ(model::difference(stored, given), "");
     given.options = {};
     EXPECT_EQ(model::difference(stored, given), "") << "what is not given does not differ";
-    given.options.timeout = 61s;
+    given.options.task_timeout = 61s;
     EXPECT_TRUE(contains(model::difference(stored, given), "timeout is 60000 ms, not 61000 ms"));
     given = stored;
     given.steps[1].slug = "c";
@@ -164,8 +164,8 @@ TEST(FlowJsonTest, a_shape_survives_the_way_to_json_and_back) {
          StepType::single,
          {"a", "b"},
          {.max_attempts = 2,
-          .base_delay = 0s,
-          .timeout = 1ms,
+          .backoff_base = 0s,
+          .task_timeout = 1ms,
           .start_delay = 90s,
           .required_input_pattern = Json{R"({"a":[1,null]})"},
           .forbidden_input_pattern = Json{"null"},
@@ -175,8 +175,8 @@ TEST(FlowJsonTest, a_shape_survives_the_way_to_json_and_back) {
     const FlowShape back = to_flow_shape(to_json(shape));
     EXPECT_EQ(back.slug, "f");
     EXPECT_EQ(back.options.max_attempts, 7);
-    EXPECT_EQ(back.options.base_delay, 1500ms);
-    EXPECT_EQ(back.options.timeout, 0s);
+    EXPECT_EQ(back.options.backoff_base, 1500ms);
+    EXPECT_EQ(back.options.task_timeout, 0s);
     ASSERT_EQ(back.steps.size(), 3U);
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(back.steps[i].slug, shape.steps[i].slug);
@@ -189,8 +189,8 @@ TEST(FlowJsonTest, a_shape_survives_the_way_to_json_and_back) {
 
 TEST(FlowJsonTest, every_millisecond_survives) {
     for (const int ms : {1, 29, 57, 1001, 4003, 16'383, 86'399'999}) {
-        const FlowShape shape{"f", {.timeout = Duration(ms)}, {}};
-        EXPECT_EQ(to_flow_shape(to_json(shape)).options.timeout, Duration(ms));
+        const FlowShape shape{"f", {.task_timeout = Duration(ms)}, {}};
+        EXPECT_EQ(to_flow_shape(to_json(shape)).options.task_timeout, Duration(ms));
     }
 }
 
@@ -209,16 +209,26 @@ TEST(FlowJsonTest, times_are_seconds_and_words_those_of_sql) {
     EXPECT_FALSE(step.contains("max_attempts")) << "what is the flow's is left out";
 }
 
-TEST(FlowJsonTest, what_is_left_out_has_its_default) {
+TEST(FlowJsonTest, a_shape_that_is_not_json_is_an_error_of_pawl) {
+    FlowShape pattern{"f", {}, {{"a"}}};
+    pattern.steps[0].options.required_input_pattern = Json{"{"};
+    EXPECT_EQ(error_of([&] { (void)to_json(pattern); }).code(), ErrorCode::invalid_argument);
+    const FlowShape name{"\xff", {}, {}};
+    EXPECT_EQ(error_of([&] { (void)to_json(name); }).code(), ErrorCode::invalid_argument);
+}
+
+TEST(FlowJsonTest, omitted_members_have_their_defaults) {
     const FlowShape shape = to_flow_shape(Json{R"({"slug":"f","steps":[{"slug":"a"}]})"});
-    EXPECT_FALSE(shape.options.max_attempts || shape.options.base_delay || shape.options.timeout);
+    EXPECT_FALSE(
+        shape.options.max_attempts || shape.options.backoff_base || shape.options.task_timeout
+    );
     ASSERT_EQ(shape.steps.size(), 1U);
     EXPECT_EQ(shape.steps[0].type, StepType::single);
     EXPECT_TRUE(shape.steps[0].options == FlowStepOptions{});
     EXPECT_TRUE(to_flow_shape(Json{R"({"slug":"f"})"}).steps.empty());
 }
 
-TEST(FlowJsonTest, a_bad_shape_is_refused_and_says_what_is_wrong) {
+TEST(FlowJsonTest, an_invalid_shape_is_refused_with_the_reason) {
     const auto refused = [](const std::string& text, const std::string& why) {
         expect_refused([&] { (void)to_flow_shape(Json{text}); }, why);
     };

@@ -1,4 +1,4 @@
-// The order of a run's story, and that nothing is told twice.
+// The order of a run's history, without duplicates.
 #include "model/history.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ std::string kinds(const std::vector<HistoryEntry>& entries) {
     return told;
 }
 
-TEST(HistoryModelTest, of_one_time_hand_outs_follow_each_other) {
+TEST(HistoryModelTest, deliveries_with_equal_times_are_in_order) {
     model::RunRows rows = new_run();
     rows.run.started_at = noon;
     rows.run.delivery = 2;
@@ -71,7 +71,7 @@ TEST(HistoryModelTest, time_goes_before_everything_else) {
     );
 }
 
-TEST(HistoryModelTest, an_event_that_repeats_a_row_only_adds_who_did_it) {
+TEST(HistoryModelTest, an_event_that_repeats_a_row_only_adds_the_actor) {
     model::RunRows rows = new_run();
     rows.run.started_at = noon;
     RunEvent started = event(1, "started", 3, "{}");
@@ -82,7 +82,7 @@ TEST(HistoryModelTest, an_event_that_repeats_a_row_only_adds_who_did_it) {
     EXPECT_EQ(told[1].delivery, 3);
 }
 
-TEST(HistoryModelTest, the_reason_of_a_cancel_comes_from_the_event_that_knows_who) {
+TEST(HistoryModelTest, the_reason_of_a_cancel_comes_from_the_event_with_the_actor) {
     model::RunRows rows = new_run();
     rows.run.status = RunStatus::cancelled;
     rows.run.completed_at = noon;
@@ -95,7 +95,7 @@ TEST(HistoryModelTest, the_reason_of_a_cancel_comes_from_the_event_that_knows_wh
     EXPECT_EQ(told[1].text, "cancelled by ada: enough");
 }
 
-TEST(HistoryModelTest, an_unknown_kind_is_told_by_its_name) {
+TEST(HistoryModelTest, an_unknown_kind_is_listed_by_its_name) {
     const auto told = merge_history(new_run(), {event(1, "painted", 0, "not JSON")});
     ASSERT_EQ(told.size(), 2U);
     EXPECT_EQ(told[1].text, "painted");

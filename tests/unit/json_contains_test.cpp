@@ -1,5 +1,5 @@
-// What contains what, as PostgreSQL's documentation of jsonb @> has it. tests/postgres compares
-// with the server.
+// Containment of JSON as in PostgreSQL's documentation of jsonb @>. tests/postgres compares with
+// the server.
 #include "model/json_contains.h"
 
 #include "support/expect.h"

@@ -15,7 +15,7 @@ TEST(JsonElementsTest, each_element_keeps_its_text) {
     );
 }
 
-TEST(JsonElementsTest, what_stands_in_strings_does_not_count) {
+TEST(JsonElementsTest, brackets_in_strings_do_not_count) {
     EXPECT_EQ(
         json_elements(R"(["a,b]","\"],[","\\",{"k,]":"}"}])"),
         (Elements{R"("a,b]")", R"("\"],[")", R"("\\")", R"({"k,]":"}"})"})
@@ -27,7 +27,7 @@ TEST(JsonElementsTest, an_empty_array_has_none) {
     EXPECT_EQ(json_elements(" [ \n ] "), Elements{});
 }
 
-TEST(JsonElementsTest, what_is_no_array_has_no_elements) {
+TEST(JsonElementsTest, values_other_than_arrays_have_no_elements) {
     for (const char* json : {"null", "1", "\"[1]\"", "{\"a\":[1]}", " true "})
         EXPECT_FALSE(json_elements(json)) << json;
 }
@@ -40,7 +40,7 @@ TEST(JsonElementsTest, the_character_zero_is_found_in_its_escape) {
     EXPECT_FALSE(holds_zero_character("\"\\\\\""));
 }
 
-TEST(JsonElementsTest, an_array_is_told_from_other_values) {
+TEST(JsonElementsTest, an_array_is_distinguished_from_other_values) {
     EXPECT_TRUE(is_array("[]"));
     EXPECT_TRUE(is_array(" \n[1]"));
     for (const auto* other : {"{}", "null", "1", R"("[]")", ""}) EXPECT_FALSE(is_array(other));

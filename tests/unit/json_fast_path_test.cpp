@@ -7,7 +7,7 @@
 
 namespace pawl::model {
 
-TEST(PlainJson, what_programs_mostly_record_is_plain) {
+TEST(PlainJson, common_results_are_plain) {
     for (const char* text :
          {"null",
           "true",
@@ -24,7 +24,7 @@ TEST(PlainJson, what_programs_mostly_record_is_plain) {
         EXPECT_TRUE(is_plain_json(text)) << text;
 }
 
-TEST(PlainJson, what_needs_a_parser_is_left_to_it) {
+TEST(PlainJson, complex_texts_are_left_to_the_parser) {
     for (const char* text :
          {R"("a\n")", "\"\xc3\xa9\"", "1e5", "1234567890123456", "0.1234567890123456"})
         EXPECT_FALSE(is_plain_json(text)) << text;
@@ -32,7 +32,7 @@ TEST(PlainJson, what_needs_a_parser_is_left_to_it) {
     EXPECT_FALSE(is_plain_json(std::string_view("\"\0\"", 3)));
 }
 
-TEST(PlainJson, what_is_no_json_is_never_plain) {
+TEST(PlainJson, text_that_is_not_json_is_never_plain) {
     for (const char* text :
          {"",    " ",  "nul",     "nulll",     "tru",   "01",         "-",         "-01",
           "1.",  ".5", "+1",      "1 2",       "[1,]",  "[,1]",       "[1 2]",     "[",
@@ -41,7 +41,7 @@ TEST(PlainJson, what_is_no_json_is_never_plain) {
         EXPECT_FALSE(is_plain_json(text)) << text;
 }
 
-// Texts made of the pieces of JSON, in any order: the parser must agree with every yes.
+// Texts of random pieces of JSON: the parser must accept everything that the fast path accepts.
 TEST(PlainJson, every_yes_is_one_of_the_parser_too) {
     const char* const pieces[] = {
         "{",

@@ -1,4 +1,4 @@
-// What is logged while the database is away, on a clock of the test's own.
+// Log lines while the database is unreachable, with a clock of the test.
 #include "base/outage.h"
 
 #include <gtest/gtest.h>
@@ -48,8 +48,8 @@ TEST_F(OutageLogTest, a_long_one_is_logged_every_30_seconds) {
         now += 1s;
     }
     ASSERT_EQ(lines.size(), 4U);
-    EXPECT_EQ(lines[1], "database does not answer since 30.0 s, retrying: no route");
-    EXPECT_EQ(lines[3], "database does not answer since 90.0 s, retrying: no route");
+    EXPECT_EQ(lines[1], "database has not answered for 30.0 s, retrying: no route");
+    EXPECT_EQ(lines[3], "database has not answered for 90.0 s, retrying: no route");
 }
 
 TEST_F(OutageLogTest, a_service_that_gives_up_leaves_the_end_to_the_next_that_succeeds) {
@@ -65,7 +65,7 @@ TEST_F(OutageLogTest, a_service_that_gives_up_leaves_the_end_to_the_next_that_su
     EXPECT_EQ(lines[1], "connected again after 2.0 s");
 }
 
-TEST_F(OutageLogTest, other_errors_are_no_outage) {
+TEST_F(OutageLogTest, other_errors_are_not_outages) {
     Outage::Reporter claimer(outage);
     EXPECT_FALSE(claimer.failed(Error(ErrorCode::database_error, "permission denied"), now));
     EXPECT_FALSE(claimer.failed(std::runtime_error("broken"), now));

@@ -38,7 +38,7 @@ TEST(CloudEventTest, it_has_the_attributes_of_version_1_and_the_payload_byte_for
     );
 }
 
-TEST(CloudEventTest, what_is_not_given_is_left_out_and_a_trace_is_passed_on) {
+TEST(CloudEventTest, missing_members_are_omitted_and_a_trace_is_passed_on) {
     OutboxEvent event = example();
     event.subject.clear();
     EXPECT_FALSE(nlohmann::json::parse(to_cloud_event(event, "x").text).contains("subject"));
@@ -49,7 +49,7 @@ TEST(CloudEventTest, what_is_not_given_is_left_out_and_a_trace_is_passed_on) {
     );
 }
 
-TEST(CloudEventTest, a_payload_that_is_no_json_cannot_change_the_envelope) {
+TEST(CloudEventTest, a_payload_that_is_not_json_cannot_change_the_envelope) {
     OutboxEvent event = example();
     for (const std::string payload :
          {R"(1,"type":"forged")",
@@ -92,11 +92,11 @@ TEST(RetryAfterTest, seconds_and_dates_are_understood) {
     EXPECT_EQ(model::retry_after(" 120\t", now), 120s);
     EXPECT_EQ(model::retry_after("Sun, 06 Nov 1994 08:50:37 GMT", now), 60s);
     EXPECT_EQ(model::retry_after("Sun, 06 Nov 1994 08:49:36 GMT", now), 0s) << "it has passed";
-    EXPECT_EQ(model::retry_after("99999999999999999999", now), 24h) << "not for ever";
+    EXPECT_EQ(model::retry_after("99999999999999999999", now), 24h) << "at most a day";
     EXPECT_EQ(model::retry_after("Sun, 06 Nov 2094 08:49:36 GMT", now), 24h);
 }
 
-TEST(RetryAfterTest, what_is_neither_is_ignored) {
+TEST(RetryAfterTest, other_values_are_ignored) {
     const auto now = sys_days(std::chrono::year(1994) / 11 / 6);
     for (const char* text :
          {"",
@@ -134,7 +134,7 @@ TEST(HttpUrlTest, its_parts_are_found) {
     EXPECT_EQ(address.target, "/?x");
 }
 
-TEST(HttpUrlTest, what_is_none_is_refused_without_showing_a_password) {
+TEST(HttpUrlTest, an_invalid_url_is_refused_without_showing_a_password) {
     for (const char* text :
          {"",
           "example.org",
@@ -178,7 +178,7 @@ TEST_F(FileSinkTest, each_event_is_one_line) {
     EXPECT_EQ(nlohmann::json::parse(lines()[1])["data"]["pretty"], "a\nb");
 }
 
-TEST_F(FileSinkTest, a_line_that_somebody_left_unfinished_is_ended_first) {
+TEST_F(FileSinkTest, an_unfinished_line_is_ended_first) {
     std::ofstream(path_) << "{\"half\":";
     (void)file_sink(path_)(example());
     ASSERT_EQ(lines().size(), 2U);

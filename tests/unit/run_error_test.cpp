@@ -36,8 +36,8 @@ TEST(RunErrorTest, goes_through_json_and_back) {
 
 TEST(RunErrorTest, outside_of_steps_no_step_is_named) {
     EXPECT_EQ(
-        model::to_json({"poison", "handed out", {}, 0}).text,
-        R"({"type":"poison","message":"handed out"})"
+        model::to_json({"poison", "delivered", {}, 0}).text,
+        R"({"type":"poison","message":"delivered"})"
     );
 }
 
@@ -46,7 +46,7 @@ TEST(RunErrorTest, any_text_becomes_json) {
     EXPECT_LT(model::to_json({"t", std::string(1'000'000, 'x'), {}, 0}).text.size(), 20'000U);
 }
 
-TEST(RunErrorTest, what_is_no_such_json_becomes_the_message) {
+TEST(RunErrorTest, text_that_is_not_an_error_object_becomes_the_message) {
     for (const std::string text : {"{", "", "5", "\"x\""})
         EXPECT_EQ(model::to_run_error(Json{text}).message, text);
     const RunError partial = model::to_run_error(Json{R"({"type":5,"attempt":"x"})"});
@@ -79,7 +79,7 @@ TEST(ThrownTest, each_kind_is_recognised) {
     EXPECT_EQ(described([] { throw 42; }).kind, Thrown::Kind::transient);
 }
 
-TEST(ThrownTest, errors_of_pawl_are_permanent_where_the_same_call_can_never_work) {
+TEST(ThrownTest, errors_of_pawl_are_permanent_if_the_same_call_can_never_succeed) {
     const auto kind = [](ErrorCode code) {
         return described([&] { throw Error(code, "x"); }).kind;
     };

@@ -10,7 +10,7 @@ namespace {
 using seam::RunWakeups;
 using Clock = std::chrono::steady_clock;
 
-// A wait that must be ended by a signal: far below the limit of a test, far above any delay.
+// A wait that a signal must end: far below the limit of a test, far above any delay.
 bool signalled(RunWakeups::Watch& watch) {
     const auto deadline = Clock::now() + std::chrono::seconds(40);
     watch.wait(deadline);
@@ -29,12 +29,12 @@ TEST(RunSignalsTest, a_signal_ends_one_wait) {
     RunWakeups::Watch watch(signals, RunId(1));
     signals.notify(RunId(1));
     EXPECT_TRUE(signalled(watch));
-    watch.wait(Clock::now());  // returns at its deadline: nothing came since
+    watch.wait(Clock::now());  // returns at its deadline: no signal since
     signals.notify(RunId(1));
     EXPECT_TRUE(signalled(watch));
 }
 
-TEST(RunSignalsTest, everybody_who_watches_the_run_is_told) {
+TEST(RunSignalsTest, every_watcher_of_the_run_is_notified) {
     RunWakeups signals;
     RunWakeups::Watch first(signals, RunId(1));
     RunWakeups::Watch second(signals, RunId(1));
@@ -43,7 +43,7 @@ TEST(RunSignalsTest, everybody_who_watches_the_run_is_told) {
     EXPECT_TRUE(signalled(second));
 }
 
-TEST(RunSignalsTest, notify_all_tells_everybody) {
+TEST(RunSignalsTest, notify_all_notifies_every_watcher) {
     RunWakeups signals;
     RunWakeups::Watch first(signals, RunId(1));
     RunWakeups::Watch second(signals, RunId(2));
@@ -59,7 +59,7 @@ TEST(RunSignalsTest, a_waiting_thread_is_woken) {
     EXPECT_TRUE(signalled(watch));
 }
 
-TEST(RunSignalsTest, it_knows_whether_anybody_watches) {
+TEST(RunSignalsTest, it_reports_whether_a_run_is_watched) {
     RunWakeups signals;
     EXPECT_FALSE(signals.watched());
     {

@@ -63,7 +63,7 @@ TEST(ScheduleTest, up_to_a_minute_late_is_in_time) {
     EXPECT_EQ(next(missed), "2026-01-01 01:00");
 }
 
-TEST(ScheduleTest, the_catch_up_policy_says_what_becomes_of_missed_times) {
+TEST(ScheduleTest, the_catch_up_policy_decides_about_missed_times) {
     const Timestamp now = time_of("2026-01-01 05:30");
     EXPECT_EQ(fired(due_runs(hourly(CatchUp::none), now)), "");
     EXPECT_EQ(fired(due_runs(hourly(CatchUp::last), now)), "2026-01-01 05:00");
@@ -74,7 +74,7 @@ TEST(ScheduleTest, the_catch_up_policy_says_what_becomes_of_missed_times) {
     EXPECT_EQ(next(due_runs(all, now)), "2026-01-01 06:00");
 }
 
-TEST(ScheduleTest, what_is_in_time_fires_beside_what_is_caught_up) {
+TEST(ScheduleTest, current_fire_times_fire_in_addition_to_missed_ones) {
     const Timestamp now = time_of("2026-01-01 05:00:20");
     EXPECT_EQ(fired(due_runs(hourly(CatchUp::none), now)), "2026-01-01 05:00");
     EXPECT_EQ(fired(due_runs(hourly(CatchUp::last), now)), "2026-01-01 04:00, 2026-01-01 05:00");
@@ -115,7 +115,7 @@ TEST(ScheduleTest, an_interval_is_counted_from_the_start) {
     EXPECT_EQ(next_fire_times(schedule, Timestamp{}, 10).size(), 3U);
 }
 
-TEST(ScheduleTest, what_waits_comes_first) {
+TEST(ScheduleTest, a_waiting_fire_time_comes_first) {
     ScheduleInfo schedule = hourly();
     schedule.waiting_fire_at = time_of("2025-12-31 23:00");
     const DueRuns early = due_runs(schedule, time_of("2025-12-31 23:30"));
@@ -179,7 +179,7 @@ TEST(ScheduleTest, an_option_that_is_not_given_changes_nothing) {
     EXPECT_FALSE(model::same_times(schedule, changed));
 }
 
-TEST(ScheduleTest, what_cannot_work_is_refused) {
+TEST(ScheduleTest, invalid_schedules_are_refused) {
     const auto refused = [](void (*change)(ScheduleInfo&)) {
         ScheduleInfo schedule = hourly();
         change(schedule);
@@ -203,7 +203,7 @@ TEST(ScheduleTest, what_cannot_work_is_refused) {
             s.start = time_of("2026-01-02 00:00");
             s.end = time_of("2026-01-01 00:00");
         }),
-        "its end lies before its start"
+        "its end is before its start"
     ));
     EXPECT_TRUE(contains(
         refused([](auto& s) {

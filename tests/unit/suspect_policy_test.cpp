@@ -1,4 +1,4 @@
-// When suspects are executed, on a clock of the test's own.
+// When suspects are executed, with a clock of the test.
 #include "runtime/suspect_policy.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ using Time = SuspectPolicy::Time;
 
 class SuspectPolicyTest : public ::testing::Test {
 protected:
-    // A window for a suspect with that lease: how long it waited for its start.
+    // A window for a suspect with that lease, and the time that it waited for its start.
     std::chrono::milliseconds window(Time last_start, Duration takes, Duration lease = 30s) {
         policy.begin(now);
         const Time began = now;
@@ -26,7 +26,7 @@ protected:
     Time now = Time{} + std::chrono::hours(100);
 };
 
-TEST_F(SuspectPolicyTest, two_strikes_before_this_hand_out_make_a_suspect) {
+TEST_F(SuspectPolicyTest, two_strikes_before_this_delivery_make_a_suspect) {
     EXPECT_FALSE(SuspectPolicy::is_suspect(2));
     EXPECT_TRUE(SuspectPolicy::is_suspect(3));
 }

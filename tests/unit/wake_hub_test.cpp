@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/literals.h"
+
 namespace pawl::test {
 namespace {
 
@@ -18,7 +20,7 @@ Clock::time_point far_away() {
     return Clock::now() + 40s;
 }
 
-TEST(WakeHubTest, a_notification_after_the_ticket_ends_the_wait_at_once) {
+TEST(WakeHubTest, a_notification_after_the_ticket_ends_the_wait_immediately) {
     WakeHub hub;
     const auto ticket = hub.ticket();
     hub.notify(QueueId(1));
@@ -45,6 +47,22 @@ TEST(WakeHubTest, notify_all_wakes_everybody) {
     hub.notify_all();
     EXPECT_TRUE(hub.wait(ticket, first_queue, far_away(), {}));
     EXPECT_TRUE(hub.wait(ticket, {}, far_away(), {}));
+}
+
+TEST(WakeHubTest, an_observation_is_notified_of_its_topic_and_of_all) {
+    WakeHub hub;
+    int notified = 0;
+    {
+        const WakeHub::Observation observation(hub, QueueId(1), [&] { ++notified; });
+        hub.notify(QueueId(2));
+        EXPECT_EQ(notified, 0);
+        hub.notify(QueueId(1));
+        EXPECT_EQ(notified, 1);
+        hub.notify_all();
+        EXPECT_EQ(notified, 2);
+    }
+    hub.notify_all();
+    EXPECT_EQ(notified, 2);
 }
 
 TEST(WakeHubTest, a_waiting_thread_is_woken) {

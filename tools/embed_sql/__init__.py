@@ -1,4 +1,4 @@
-"""What tools/embed_sql.py is made of: one module per thing that it reads."""
+"""The modules of tools/embed_sql.py, one per kind of input."""
 import sys
 
 

@@ -16,9 +16,9 @@ def files(folder):
     named = [line for line in order.read_text().splitlines() if line and not line.startswith("#")]
     there = {str(path.relative_to(folder)) for path in folder.rglob("*.sql")}
     if repeated := {name for name in named if named.count(name) > 1}:
-        fail(order, f"named twice: {sorted(repeated)}")
+        fail(order, f"listed twice: {sorted(repeated)}")
     if different := set(named) ^ there:
-        fail(order, f"named but missing, or there but not named: {sorted(different)}")
+        fail(order, f"listed but missing, or present but not listed: {sorted(different)}")
     return [folder / name for name in named]
 
 
@@ -46,7 +46,7 @@ def planner_settings(path):
 
 
 def with_settings(path, settings, used):
-    """The text of a file with the listed settings in front of the bodies; adds the functions it has met to `used`."""
+    """The text of a file with the listed settings in front of the bodies; adds its functions to `used`."""
     text, parts, end = path.read_text(), [], 0
     for match in DEFINITION.finditer(text):
         name = match[1]
@@ -62,7 +62,7 @@ def with_settings(path, settings, used):
 
 
 def texts(folder):
-    """(file, script) of all that install() runs, in order, complete with planner settings."""
+    """(file, script) of everything that install() runs, in order, with planner settings."""
     settings_file = folder / "planner_settings.txt"
     settings = planner_settings(settings_file) if settings_file.exists() else {}
     used = set()
@@ -117,7 +117,7 @@ def declared(text):
 
 
 def closing(text, start):
-    """The place of the parenthesis that closes the one before `start`."""
+    """The index of the parenthesis that closes the one before `start`."""
     depth = 1
     for at in range(start, len(text)):
         depth += (text[at] == "(") - (text[at] == ")")

@@ -29,13 +29,20 @@ def cpp_name(row):
     return "".join(word.capitalize() for word in row.split("_"))
 
 
+def struct_lines(row, columns):
+    """A struct with the index of each column."""
+    names = ", ".join(f'"{column}"' for column in columns)
+    return [
+        f"struct {cpp_name(row)} {{",
+        *(f"    static constexpr int {column} = {index};" for index, column in enumerate(columns)),
+        f"    static constexpr std::array<std::string_view, {len(columns)}> names{{{names}}};",
+        "};",
+        "",
+    ]
+
+
 def row_lines(rows):
-    """A struct per row with the index of each column."""
     lines = ["#include <array>", "#include <string_view>", "", "namespace pawl::store::row {", ""]
     for row, columns in rows.items():
-        names = ", ".join(f'"{column}"' for column in columns)
-        lines.append(f"struct {cpp_name(row)} {{")
-        lines += [f"    static constexpr int {column} = {index};" for index, column in enumerate(columns)]
-        lines.append(f"    static constexpr std::array<std::string_view, {len(columns)}> names{{{names}}};")
-        lines += ["};", ""]
+        lines += struct_lines(row, columns)
     return lines + ["}"]

@@ -1,4 +1,4 @@
-"""The numbers of src/model/rules.h, as SQL has them."""
+"""The numbers of src/model/rules.h, as SQL text."""
 import re
 
 from embed_sql import fail
@@ -41,7 +41,7 @@ def read_rules(header):
 
 
 def find_rule(rules, name):
-    """(declared name, text in SQL as a function of where) of what {rule:name} names, or None."""
+    """(declared name, function from `where` to SQL text) of {rule:name}, or None."""
     if name in rules and not rules[name].is_duration:
         return name, lambda where: rules[name].in_sql(where, name, None)
     stem, _, unit = name.rpartition("_")

@@ -1,4 +1,4 @@
-"""What src/model declares for SQL: {kind:name} in a file of sql/ is replaced by it."""
+"""Declarations in src/model that SQL uses: replaces {kind:name} in the files of sql/."""
 import re
 
 from embed_sql import fail
@@ -57,7 +57,7 @@ class Source:
         return found[1](where)
 
     def check_all_used(self):
-        """Call it when every file of sql/ was substituted."""
+        """Called after every file of sql/ was substituted."""
         in_cpp = {"rules": set(), "texts": set()}
         for path in self.src_dir.rglob("*"):
             if path.suffix in (".h", ".cpp"):

@@ -1,14 +1,16 @@
-"""Named statements: their headers, their parameters, and what both dialects must have in common."""
+"""Named statements: their headers, their parameters, and the checks across dialects."""
 import re
 
 from embed_sql import fail
 from embed_sql.functions import call, signatures, with_calls
-from embed_sql.rows import cpp_name
+from embed_sql.rows import cpp_name, struct_lines
 
 CALL = re.compile(
     r"^-- (?P<kind>call|shared call): (?:(?P<alias>\w+) = )?(?P<function>\w+)(?:\((?P<parameters>[\w, .]*)\))?"
     r"(?: -> (?P<row>\w+))?$")
-HEADER = re.compile(r"^-- (?P<kind>name|shared): (?P<name>\w+)\((?P<parameters>[\w, ]*)\)(?: -> (?P<row>\w+))?$")
+HEADER = re.compile(
+    r"^-- (?P<kind>name|shared): (?P<name>\w+)\((?P<parameters>[\w, ]*)\)"
+    r"(?: -> (?:(?P<row>\w+)|\((?P<columns>[\w, ]+)\)))?$")
 PARAMETER = re.compile(r"(?<![@\w])@([a-z_]\w*)")
 
 
@@ -22,12 +24,13 @@ class Statement:
         self.name = name
         self.is_shared = match["kind"].startswith("shared")
         self.parameters = listed(match["parameters"] or "")
-        self.row = match["row"]
+        self.row = match["row"]  # declared in rows.txt
+        self.columns = listed(match.groupdict().get("columns") or "")  # declared by the statement itself
         self.is_call = False
         self.lines = []
 
     def text(self, style):
-        """With parameters by their numbers."""
+        """The SQL text with numbered parameters."""
         text = "\n".join(self.lines).strip()
 
         def number(match):
@@ -41,7 +44,14 @@ class Statement:
         return PARAMETER.sub(number, text)
 
     def signature(self):
-        return f"{self.name}({', '.join(self.parameters)})" + (f" -> {self.row}" if self.row else "")
+        row = self.row or (f"({', '.join(self.columns)})" if self.columns else "")
+        return f"{self.name}({', '.join(self.parameters)})" + (f" -> {row}" if row else "")
+
+    def row_struct(self):
+        """The C++ name of the row that it returns; empty if it declares none."""
+        if self.row:
+            return f"store::row::{cpp_name(self.row)}"
+        return f"row::{cpp_name(self.name)}" if self.columns else ""
 
 
 def call_of(where, match, known):
@@ -51,6 +61,8 @@ def call_of(where, match, known):
     statement.parameters, text = call(where, known, match["function"], given)
     statement.lines = [text]
     statement.is_call = True
+    if not statement.row:
+        statement.columns = known[match["function"]].columns
     return statement
 
 
@@ -66,13 +78,13 @@ def statements_of(path, text, known):
             fail(where, "not a header: -- name: statement(parameter, ...) -> row, or -- call: function(parameter, ...)")
         elif found and not line.startswith("--"):
             if found[-1].is_call and line.strip():
-                fail(where, "a call has no text of its own")
+                fail(where, "a call must not have text")
             found[-1].lines.append(line)
     return found
 
 
 def read_statements(folder, source, rows):
-    """The statements of a dialect by their names."""
+    """The statements of a dialect by name."""
     found = {}
     known = signatures(folder / "functions")
     for path in sorted(folder.glob("*.sql")):
@@ -82,12 +94,14 @@ def read_statements(folder, source, rows):
                 fail(statement.where, f"{statement.name} is already defined")
             if statement.row and statement.row not in rows:
                 fail(statement.where, f"row {statement.row} is not in rows.txt")
+            if "names" in statement.columns or len(set(statement.columns)) != len(statement.columns):
+                fail(statement.where, "a row names a column twice, or a column 'names'")
             found[statement.name] = statement
     return found
 
 
 def check_shared(dialects):
-    """Statements that are declared as shared have one signature in every dialect."""
+    """Fails unless shared statements have the same signature in every dialect."""
     for name, statements in dialects.items():
         for statement in statements.values():
             for other_name, others in dialects.items():
@@ -105,8 +119,15 @@ def check_rows_used(path, rows, dialects):
 
 
 def statement_lines(statements, style, raw):
+    """The rows that statements declare themselves, then the statements."""
+    yield from ["namespace row {", ""]
     for statement in statements.values():
-        columns = f", store::row::{cpp_name(statement.row)}::names" if statement.row else ""
+        if statement.columns:
+            yield from struct_lines(statement.name, statement.columns)
+    yield from ["}  // namespace row", ""]
+    for statement in statements.values():
+        struct = statement.row_struct()
+        columns = f", {struct}::names" if struct else ""
         yield (f'inline constexpr store::Statement {statement.name}{{"{statement.name}", '
                f'{raw(statement.text(style))}, {len(statement.parameters)}{columns}}};')
     places = ", ".join(f"&{name}" for name in statements)

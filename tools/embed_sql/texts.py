@@ -1,4 +1,4 @@
-"""The messages of src/model/texts.h, as SQL has them."""
+"""The messages of src/model/texts.h, as SQL text."""
 import re
 
 from embed_sql import fail
@@ -23,6 +23,6 @@ def read_texts(header):
 
 
 def text_in_sql(text, before):
-    """`text` inside of an SQL literal; `before` is the source up to that place."""
+    """`text` for an SQL literal; `before` is the source text before it."""
     value = "%" if RAISE.search(before) else "%s"
     return text.replace("'", "''").replace("{}", value)

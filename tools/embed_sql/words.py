@@ -1,4 +1,4 @@
-"""Words of the tables in src/model that SQL refers to."""
+"""Words from tables in src/model that SQL uses."""
 import re
 
 from embed_sql import fail
@@ -7,7 +7,7 @@ EVENT = re.compile(r'\{EventKind::(\w+), "(\w+)"\}')
 
 
 def read_events(header):
-    """The kinds of events, as they are stored."""
+    """The stored names of the kinds of events."""
     pairs = EVENT.findall(header.read_text())
     for enumerator, word in pairs:
         if enumerator != word:

@@ -1,7 +1,7 @@
--- pgflow's names over the functions of this schema, for definitions and workers that were written for pgflow 0.14.
--- There is no engine here: each function calls one of {schema}, and each view reads its tables. Run ids are uuids, which
--- pgflow.run_ids maps to runs: runs that were started here have one, others get one when a task of them is read here.
--- See docs/pgflow.md.
+-- The names of pgflow over the functions of this schema, for definitions and workers that were written for pgflow 0.14.
+-- It contains no engine: each function calls one of {schema}, and each view reads its tables. Run ids are uuids, which
+-- pgflow.run_ids maps to runs: a run that is started here gets one immediately, any other run when one of its tasks is
+-- read here. See docs/pgflow.md.
 
 create schema if not exists pgflow;
 
@@ -9,13 +9,13 @@ do $$
 begin
     if to_regclass('pgflow.installed') is null
        and exists (select from pg_class c where c.relnamespace = 'pgflow'::regnamespace) then
-        raise exception 'schema ''pgflow'' exists and was not created by pawl: drop it first, or use another database'
+        raise exception 'schema ''pgflow'' exists and was not created by pawl; drop it first, or use another database'
             using errcode = 'PW003';
     end if;
 end
 $$;
 
--- One row: for which store this schema is, and what verify() compares.
+-- One row: the store of this schema, and the checksums that verify() compares.
 create table if not exists pgflow.installed (
     only_row    boolean primary key default true check (only_row),
     pawl_schema text not null,
@@ -28,7 +28,7 @@ declare
     other text := (select i.pawl_schema from pgflow.installed i where i.pawl_schema <> '{schema_name}');
 begin
     if other is not null then
-        raise exception 'schema ''pgflow'' belongs to the store in schema ''%'': a database has one', other
+        raise exception 'schema ''pgflow'' belongs to the store in schema ''%''; a database can have only one', other
             using errcode = 'PW003';
     end if;
 end
@@ -39,7 +39,7 @@ create table if not exists pgflow.run_ids (
     run_id bigint not null unique references {schema}.runs on delete cascade
 );
 
--- All but the table is created anew at each install.
+-- Each install creates everything except the tables again.
 do $$
 declare
     f record;
@@ -226,7 +226,7 @@ as $$
         read_with_poll.poll_interval_ms) m
 $$;
 
--- The worker's uuid and the queue, which is the flow's, are taken for pgflow's sake only.
+-- The worker's uuid and the queue, which is that of the flow, are accepted for compatibility only.
 create function pgflow.start_tasks(
     flow_slug text, msg_ids bigint[], worker_id uuid default null, queue_name text default null
 ) returns setof pgflow.step_task_record
@@ -268,7 +268,7 @@ begin
 end
 $$;
 
--- pgflow's shape as {schema}.ensure_flow takes it.
+-- Converts pgflow's shape to the one of {schema}.ensure_flow.
 create function pgflow.to_shape(flow_slug text, shape jsonb) returns json
 language sql immutable set search_path = pg_catalog, pg_temp
 as $$
@@ -289,7 +289,7 @@ as $$
         ), '[]')))
 $$;
 
--- A different flow is replaced only if the setting pgflow.is_local is true: with its runs it would lose data.
+-- A different flow is replaced only if the setting pgflow.is_local is true, because that deletes its runs.
 create function pgflow.ensure_flow_compiled(flow_slug text, shape jsonb) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -311,7 +311,7 @@ create function pgflow.delete_flow_and_data(flow_slug text) returns void
 language sql security definer set search_path = pg_catalog, pg_temp
 as $$ select {schema}.delete_flow_and_data(delete_flow_and_data.flow_slug, true) $$;
 
--- Runs of flows that have ended that long ago. Those that have not ended stay, unlike in pgflow.
+-- Runs of flows that ended at least that long ago. Unlike in pgflow, live runs stay.
 create function pgflow.prune_data_older_than(retention_interval interval) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

@@ -1,23 +1,22 @@
 -- Workflows: their definitions, their runs, the recorded steps.
 --
--- A run stands in its workflow's queue as a message with the same number: run_id = message_id. The
--- message says when the run goes on and in whose hands it is (visible_at, delivery, lease); the run row
--- says what it is and what became of it; the step rows are what a replay starts from. When a run ends
--- its message is gone, and with it the right to write anything: every write of a worker names
--- (run_id, delivery) and takes the message's row lock first (fencing).
+-- A run has a message in its workflow's queue with the same id: run_id = message_id. The message stores when the run
+-- continues and which delivery holds it (visible_at, delivery, lease). The run's row stores its definition and its
+-- outcome. A replay starts from the step rows. When a run ends, its message is deleted, and with it the right to write:
+-- every write of a worker names (run_id, delivery) and first locks the message's row (fencing).
 --
--- Input and outputs are JSON that the engine never looks into: kept as text, checked where it comes in.
--- No foreign keys between these tables: one look-up and one lock per row on the hot path, for what the
--- functions see to anyway.
+-- Inputs and outputs are JSON that the engine does not interpret: stored as text, and checked on arrival. There are
+-- no foreign keys between these tables: they would cost a lookup and a lock per row on the hot path, and the functions
+-- ensure the same.
 --
--- Indexes name no column that a claim changes, so that starting a run is a HOT update of its row.
+-- Indexes contain no column that a claim changes, so that starting a run is a HOT update of its row.
 
 create table {schema}.workflows (
-    workflow_id     bigint primary key references {schema}.queues (queue_id),  -- its queue, same name
+    workflow_id     bigint primary key references {schema}.queues (queue_id),  -- its queue, with the same name
     max_attempts    integer not null default 3 check (max_attempts >= 1),
     backoff_base_ms bigint not null default 1000 check (backoff_base_ms >= 0),
     backoff_cap_ms  bigint not null default 300000 check (backoff_cap_ms >= 0),
-    run_timeout_ms  bigint check (run_timeout_ms > 0),  -- null: none
+    run_timeout_ms  bigint check (run_timeout_ms > 0),  -- null: no timeout
     dead_letter_workflow_id bigint references {schema}.workflows on delete set null,
     audit           text not null default 'exceptions' check (audit in ('off', 'exceptions', 'all')),
     created_at      timestamptz not null
@@ -30,11 +29,11 @@ create table {schema}.runs (
         check (status in ('QUEUED', 'RUNNING', 'PAUSED', 'SUCCESS', 'ERROR', 'CANCELLED')),
     priority        integer not null,
     max_attempts    integer check (max_attempts >= 1),  -- null: the workflow's
-    delivery        integer not null default 0,  -- the hand-out that ended it
-    worker_id       bigint,                      -- the last one that claimed it
+    delivery        integer not null default 0,  -- the delivery that ended it
+    worker_id       bigint,                      -- the last worker that claimed it
     parent_run_id   bigint,
-    origin_run_id   bigint,                      -- what it is a retry or a fork of
-    forked_at       text,                        -- of a fork: the first step not taken over
+    origin_run_id   bigint,                      -- the run of which it is a retry or a fork
+    forked_at       text,                        -- for a fork: the first step that was not copied
     idempotency_key text,
     created_at      timestamptz not null,
     updated_at      timestamptz not null,
@@ -45,10 +44,10 @@ create table {schema}.runs (
     deleted_reason  text,
     input           text not null,
     output          text,
-    error           text  -- of ERROR and CANCELLED: JSON with type, message, step, attempt
-) with (fillfactor = 45);  -- room for the version that a claim writes beside each row: the update stays HOT
--- The id is negated: newest first, and no plan for `run_id = ...`, made while the table was empty, can
--- mistake one of these for the primary key.
+    error           text  -- for ERROR and CANCELLED: JSON with type, message, step, attempt
+) with (fillfactor = 45);  -- room for the row version that a claim writes, so that the update stays HOT
+-- The id is negated: newest first, and a plan for `run_id = ...` that was created while the table was empty cannot use
+-- one of these in place of the primary key.
 create index runs_workflow on {schema}.runs (workflow_id, (-run_id));
 create index runs_live on {schema}.runs (workflow_id, (-run_id)) where completed_at is null;
 create index runs_failed on {schema}.runs (workflow_id, (-run_id)) where error is not null;
@@ -76,7 +75,7 @@ create table {schema}.steps (
     worker_id       bigint,
     started_at      timestamptz,
     completed_at    timestamptz,
-    wake_at         timestamptz,       -- of a sleep
+    wake_at         timestamptz,       -- for a sleep
     pause_message   text,
     pause_condition text,
     input           text,
@@ -85,7 +84,7 @@ create table {schema}.steps (
     primary key (run_id, step_id)
 );
 
--- Resumes that came before their pause.
+-- Signals: resumes that arrived before the pause.
 create table {schema}.signals (
     run_id     bigint not null,
     step_id    text collate "C" not null,
@@ -105,7 +104,7 @@ create table {schema}.events (
 );
 create index events_run on {schema}.events (run_id, event_id);
 
--- Runs that somebody waits for: whoever ends them sends a NOTIFY. Only hints, so nothing is logged.
+-- Runs that have waiters: the session that ends them sends a NOTIFY. Only a hint, so the table is unlogged.
 create unlogged table {schema}.awaited_runs (
     run_id bigint primary key,
     since  timestamptz not null

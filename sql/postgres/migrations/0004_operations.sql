@@ -1,13 +1,13 @@
--- What runs a store from day to day: schedules, the outbox and retention.
+-- Schedules, the outbox and retention.
 
 alter table {schema}.workflows
     add column publish text not null default 'off' check (publish in ('off', 'alerts', 'ends'));
 create index workflows_publishing on {schema}.workflows (workflow_id) where publish <> 'off';
--- Mostly empty: what only `all` asks for costs the others one look into it.
+-- Usually empty: workflows with another audit level cost one lookup in it.
 create index workflows_audited on {schema}.workflows (workflow_id) where audit = 'all';
 
--- A schedule fires when next_fire_at has come. Who fires it names the version it has read: of several
--- schedulers one gets through, and the runs' idempotency keys (name and fire time) hold the rest off.
+-- A schedule fires when next_fire_at has arrived. A scheduler that fires it names the version that it has read: of
+-- several schedulers one succeeds, and the idempotency keys of the runs (name and fire time) stop the others.
 create table {schema}.schedules (
     schedule_id     bigint generated always as identity primary key,
     name            text not null unique,
@@ -27,21 +27,21 @@ create table {schema}.schedules (
     next_fire_at    timestamptz,  -- null: never again
     last_fire_at    timestamptz,
     last_run_id     bigint,
-    waiting_fire_at timestamptz,  -- of queue-one: held back until the last run has ended
+    waiting_fire_at timestamptz,  -- for queue-one: delayed until the last run has ended
     created_at      timestamptz not null
 );
 create index schedules_due on {schema}.schedules (next_fire_at)
     where not paused and next_fire_at is not null;
 create index schedules_waiting on {schema}.schedules (schedule_id) where waiting_fire_at is not null;
 
--- Pending events of one aggregate are delivered in the order of their numbers. A lease (visible_at,
--- delivery) fences a dispatcher that was too slow.
+-- Pending events of one aggregate are delivered in the order of their ids. A lease (visible_at, delivery) fences a
+-- dispatcher that was too slow.
 create table {schema}.outbox (
     outbox_id    bigint generated always as identity primary key,
     event_id     text not null,
     type         text not null,
     payload      text not null,
-    aggregate    text collate "C" not null,  -- '': none, in no order
+    aggregate    text collate "C" not null,  -- '': no aggregate, and no order
     subject      text not null,
     traceparent  text,
     run_id       bigint,
@@ -49,7 +49,7 @@ create table {schema}.outbox (
     leased       boolean not null default false,
     delivery     integer not null default 0,
     attempts     integer not null default 0,
-    visible_at   timestamptz not null,  -- when it is tried (again), or its lease ends
+    visible_at   timestamptz not null,  -- time of the next attempt, or end of the lease
     last_error   text,
     created_at   timestamptz not null,
     published_at timestamptz
@@ -61,10 +61,10 @@ create index outbox_parked on {schema}.outbox (outbox_id) where status = 'PARKED
 create index outbox_published on {schema}.outbox (published_at, outbox_id) where status = 'PUBLISHED';
 create index outbox_run on {schema}.outbox (run_id) where run_id is not null;
 
--- What is kept how long; no row, for ever. Pruning goes through what is to go from the oldest on, so each
--- kind has an index in that order, and none that other rows stand in: a million failures that are kept cost
--- nothing when successes go. The two of ended runs take the place of runs_completed: every run is in one of
--- them. As all indexes of runs they name nothing that a claim changes.
+-- How long rows are kept; without a row forever. Pruning removes rows from the oldest on, so each kind has an index in
+-- that order that contains no other rows: a million failed runs that are kept cost nothing when successful ones are
+-- pruned. The two indexes of ended runs replace runs_completed: every run is in one of them. Like all indexes of runs
+-- they contain no column that a claim changes.
 create table {schema}.retention (
     retention_id bigint generated always as identity primary key,
     queue_id     bigint references {schema}.queues on delete cascade,  -- null: the whole store
@@ -72,15 +72,15 @@ create table {schema}.retention (
         ('success', 'failed', 'events', 'archive', 'dead-letters', 'outbox', 'deleted', 'workers')),
     keep_ms      bigint check (keep_ms >= 0),
     keep_count   bigint check (keep_count >= 0),
-    bound_at     timestamptz,  -- of keep_count: the newest that goes, as the last pass has found it
+    bound_at     timestamptz,  -- for keep_count: the newest row that is removed, as found by the last pass
     bound_id     bigint,
-    done_at      timestamptz,  -- of events: those of runs that ended until then are gone
+    done_at      timestamptz,  -- for events: those of runs that ended before are gone
     check (keep_ms is not null or keep_count is not null)
 );
 create unique index retention_kind on {schema}.retention ((coalesce(queue_id, 0)), kind);
 insert into {schema}.retention (kind, keep_ms) values ('deleted', 7 * 86400000::bigint);
 
--- Of all workers one prunes at a time.
+-- One worker at a time prunes.
 create table {schema}.prune_turn (
     id     integer primary key check (id = 1),
     due_at timestamptz not null

@@ -1,18 +1,19 @@
--- The first floor: queues, their messages, the archive, and the workers. The story is told in
--- sql/postgres/migrations/0001_queue.sql; the tables and words are the same. What differs, and why:
+-- The base of the schema: queues, their messages, the archive, and the workers. The comment at the head
+-- of sql/postgres/migrations/0001_queue.sql explains the design; tables and terms are the same here.
+-- Differences, and their reasons:
 --
---   names       carry the prefix pawl_ instead of a schema: the file may hold the user's tables too.
---   times       are integers, microseconds since 1970 in UTC: SQLite has no type for them, and
---               integers compare and index best.
---   locks       there are none to write down. One writer at a time (begin immediate) sees and changes
---               everything, so nothing is ever skipped or busy row by row.
---   clock       SQLite has no functions of ours: the store reads the host's clock inside the write
---               transaction, or pawl_clock where a test has put a time into it.
---   ids         autoincrement: SQLite would give the id of a deleted last row again, and an old
---               lease would fit the new message.
+--   names       have the prefix pawl_ instead of a schema: the file may also hold the user's tables.
+--   times       are integers, microseconds since 1970 in UTC: SQLite has no type for times, and
+--               integers are cheapest to compare and to index.
+--   locks       need no order. One writer at a time (begin immediate) sees and changes everything, so
+--               no row is skipped or busy.
+--   clock       is the host's, read by the store inside the write transaction, or pawl_clock if a test
+--               has stored a time there: SQLite has no functions of ours.
+--   ids         are autoincrement: SQLite would reuse the id of a deleted last row, and an old lease
+--               would fit the new message.
 --   arrays      are JSON text; booleans are 0 and 1; payloads are JSON text that the store has checked.
---   checks      of hot columns are chains of `or`: for a list of more than two SQLite builds and drops a
---               table at every write, which costs as much as the write.
+--   checks      of hot columns are chains of `or`: for a list of more than two values SQLite builds and
+--               drops a table at every write, which costs as much as the write.
 
 create table pawl_schema_version (
     version      integer primary key,
@@ -20,7 +21,7 @@ create table pawl_schema_version (
     installed_at integer not null
 ) strict;
 
--- What install() made, so that verify() can name what is missing or different.
+-- The objects that install() created, so that verify() can report missing and different ones.
 create table pawl_schema_manifest (
     kind       text not null,
     name       text not null,
@@ -28,7 +29,7 @@ create table pawl_schema_manifest (
     primary key (kind, name)
 ) strict, without rowid;
 
--- Empty: the host's clock counts. One row: a test has stopped time here.
+-- Empty: the clock of the host is used. One row: a test has stopped the clock at this time.
 create table pawl_clock (
     fixed_at integer not null
 ) strict;
@@ -45,7 +46,7 @@ create table pawl_queues (
     created_at      integer not null
 ) strict;
 
--- No foreign key to pawl_queues: it would cost a look-up per row, and the one writer sees to it.
+-- No foreign key to pawl_queues: it would cost a lookup per row, and the only writer ensures the same.
 create table pawl_messages (
     message_id  integer primary key autoincrement,
     queue_id    integer not null,
@@ -97,7 +98,7 @@ create table pawl_workers (
     heartbeat_at  integer not null
 ) strict;
 
--- The state machine of a worker, as data; src/model/worker_state.h holds the same table.
+-- The state machine of a worker, as data; src/model/worker_state.h has the same table.
 create table pawl_worker_transitions (
     from_status text not null,
     event       text not null,

@@ -1,6 +1,5 @@
--- Workflows: their definitions, their runs, the recorded steps. The story is told in
--- sql/postgres/migrations/0002_workflow.sql; the tables and words are the same. There is no
--- awaited_runs: the watch on the file wakes those who wait.
+-- Workflows: their definitions, their runs, the recorded steps. sql/postgres/migrations/0002_workflow.sql explains the
+-- design; tables and terms are the same here. There is no awaited_runs: waiters are woken by the watch on the file.
 
 create table pawl_workflows (
     workflow_id     integer primary key references pawl_queues (queue_id),  -- its queue, same name
@@ -74,7 +73,7 @@ create table pawl_steps (
     primary key (run_id, step_id)
 ) strict, without rowid;
 
--- Resumes that came before their pause.
+-- Signals: resumes that arrived before the pause.
 create table pawl_signals (
     run_id     integer not null,
     step_id    text not null,

@@ -1,5 +1,5 @@
--- Flows: workflows that are declared as steps with dependencies. The story is told in
--- sql/postgres/migrations/0003_flow.sql; the tables and words are the same.
+-- Flows: workflows that are declared as steps with dependencies. sql/postgres/migrations/0003_flow.sql explains the
+-- design; tables and terms are the same here.
 
 alter table pawl_workflows add column is_flow integer not null default 0 check (is_flow in (0, 1));
 alter table pawl_workflows add column task_timeout_ms integer check (task_timeout_ms > 0);
@@ -42,7 +42,7 @@ alter table pawl_steps add column skip_reason text check (
     skip_reason = 'condition_unmet' or skip_reason = 'handler_failed'
     or skip_reason = 'dependency_skipped');
 
--- Of a task's message: which task it is, and its own lease (timeout + 2 s; null: the claim's).
+-- For the message of a task: the task, and its lease (timeout + 2 s; null: the lease of the claim).
 alter table pawl_messages add column run_id integer;
 alter table pawl_messages add column step_index integer;
 alter table pawl_messages add column task_index integer;
@@ -68,7 +68,7 @@ create table pawl_tasks (
     primary key (run_id, step_index, task_index)
 ) strict, without rowid;
 
--- Runs that somebody waits for: a step of a code-first run (ctx.call), or a task whose work they are.
+-- Runs that are called: by a step of a code-first run (ctx.call), or by a task whose work they do.
 create table pawl_calls (
     run_id        integer primary key,  -- the one that is waited for
     caller_run_id integer not null,

@@ -1,11 +1,11 @@
--- What runs a store from day to day: schedules, the outbox and retention. The story is told in
--- sql/postgres/migrations/0004_operations.sql; the tables and words are the same.
+-- Schedules, the outbox and retention. sql/postgres/migrations/0004_operations.sql explains the design; tables and
+-- terms are the same here.
 
 alter table pawl_workflows add column publish text not null default 'off' check (publish in ('off', 'alerts', 'ends'));
 create index pawl_workflows_publishing on pawl_workflows (workflow_id) where publish <> 'off';
 
--- A schedule fires when next_fire_at has come. Who fires it names the version it has read: of several
--- schedulers one gets through, and the runs' idempotency keys (name and fire time) hold the rest off.
+-- A schedule fires when next_fire_at has arrived. A scheduler that fires it names the version that it has read: of
+-- several schedulers one succeeds, and the idempotency keys of the runs (name and fire time) stop the others.
 create table pawl_schedules (
     schedule_id     integer primary key autoincrement,
     name            text not null unique,
@@ -32,8 +32,8 @@ create index pawl_schedules_due on pawl_schedules (next_fire_at)
     where paused = 0 and next_fire_at is not null;
 create index pawl_schedules_waiting on pawl_schedules (schedule_id) where waiting_fire_at is not null;
 
--- Pending events of one aggregate are delivered in the order of their numbers. A lease (visible_at,
--- delivery) fences a dispatcher that was too slow.
+-- Pending events of one aggregate are delivered in the order of their ids. A lease (visible_at, delivery) fences a
+-- dispatcher that was too slow.
 create table pawl_outbox (
     outbox_id    integer primary key autoincrement,
     event_id     text not null,
@@ -59,8 +59,8 @@ create index pawl_outbox_parked on pawl_outbox (outbox_id) where status = 'PARKE
 create index pawl_outbox_published on pawl_outbox (published_at, outbox_id) where status = 'PUBLISHED';
 create index pawl_outbox_run on pawl_outbox (run_id) where run_id is not null;
 
--- What is kept how long; no row, for ever. Pruning goes through what is to go from the oldest on, so each
--- kind has an index in that order, and none that other rows stand in.
+-- How long rows are kept; without a row forever. Pruning removes rows from the oldest on, so each kind has an index in
+-- that order that contains no other rows.
 create table pawl_retention (
     retention_id integer primary key autoincrement,
     queue_id     integer references pawl_queues on delete cascade,  -- null: the whole store
@@ -76,7 +76,7 @@ create table pawl_retention (
 create unique index pawl_retention_kind on pawl_retention (coalesce(queue_id, 0), kind);
 insert into pawl_retention (kind, keep_ms) values ('deleted', 7 * 86400000);
 
--- Of all workers one prunes at a time.
+-- One worker at a time prunes.
 create table pawl_prune_turn (
     id     integer primary key check (id = 1),
     due_at integer not null

@@ -4,15 +4,15 @@ create index pawl_outbox_status on pawl_outbox (status, outbox_id);
 create index pawl_outbox_type on pawl_outbox (status, type, outbox_id);
 create index pawl_outbox_aggregate on pawl_outbox (status, aggregate, outbox_id);
 drop index if exists pawl_outbox_parked;
--- flow_steps.feeds_map of PostgreSQL is not needed here: the flow's plan in memory knows it.
+-- flow_steps.feeds_map of PostgreSQL is not needed here: the flow's plan in memory has it.
 
--- A task that a worker holds uses no attempt when the worker crashes: strikes decide, as for runs.
+-- A task that a worker holds uses no attempt if the worker crashes: strikes limit it, as for runs.
 update pawl_queues set max_strikes = 5
 where max_strikes = 1000 and queue_id in (select workflow_id from pawl_workflows where is_flow = 1);
 
--- Lanes: the tasks of one step in their flow's queue, for workers that take only some steps. A flow has them from the
--- first such claim on; for the others the index is empty. With one writer at a time there is no state in between,
--- as PostgreSQL has one.
+-- Lanes: the tasks of one step in their flow's queue, for workers that claim only some steps. A flow has them after the
+-- first such claim; for other flows the index is empty. PostgreSQL needs an intermediate state; SQLite, with
+-- one writer at a time, does not.
 alter table pawl_workflows add column lanes integer not null default 0 check (lanes in (0, 1));
 alter table pawl_messages add column lane integer;
 create index pawl_messages_lane on pawl_messages (
@@ -23,14 +23,15 @@ create index pawl_messages_lane on pawl_messages (
 -- Leases of workers have bounds, as on PostgreSQL.
 update pawl_workers set lease_ms = min(max(lease_ms, 1), 3162240000000)
 where lease_ms not between 1 and 3162240000000;
--- Grows with each heartbeat. A worker that finds a smaller number works with a store that was restored from an older
+-- Increases with each heartbeat. A smaller number than before tells a worker that the store was restored from an older
 -- backup.
 alter table pawl_workers add column beats integer not null default 0;
--- Bounded reads, and what makes stores harder to damage.
+-- Bounded reads, and protection against damage of the store.
 
--- Lists and counts read the rows that they return, whatever the history. One index has the runs in groups, each in the
--- order of creation: 0 QUEUED and RUNNING, 1 PAUSED, 2 SUCCESS, 3 ERROR, 4 CANCELLED. As all indexes of runs it names no
--- column that a claim writes: therefore `cancelled`, and not the status, separates cancelled runs from failed ones.
+-- Lists and counts read only the rows that they return, independent of the history. One index has the runs in groups,
+-- each in the order of creation: 0 QUEUED and RUNNING, 1 PAUSED, 2 SUCCESS, 3 ERROR, 4 CANCELLED. Like all indexes of
+-- runs it contains no column that a claim changes: so `cancelled`, and not the status, separates cancelled runs from
+-- failed ones.
 alter table pawl_runs add column cancelled integer;  -- 1: CANCELLED; null otherwise
 update pawl_runs set cancelled = 1 where status = 'CANCELLED';
 alter table pawl_runs add column run_group integer generated always as (
@@ -49,7 +50,7 @@ create index pawl_workers_heard on pawl_workers (heartbeat_at, worker_id);
 
 alter table pawl_retention add column inherited integer not null default 0 check (inherited in (0, 1));
 insert or ignore into pawl_retention (kind, keep_ms) values ('workers', 7 * 86400000);
--- Fire times of schedules have keys of their own: none of a user can take the place of one.
+-- Fire times of schedules have a separate column of keys, so that no key of a user can conflict with one.
 alter table pawl_runs add column fire_key text;
 update pawl_runs set fire_key = idempotency_key, idempotency_key = null
 where idempotency_key like 'schedule:%Z' and exists (

@@ -19,16 +19,18 @@ struct ArchiveArguments {
 };
 
 ExitCode list_archive(const Context& context, const ArchiveArguments& arguments) {
-    const auto messages =
-        context.connect().queue(arguments.queue).archived(arguments.filter, arguments.page);
+    const Store store = context.connect();
+    const auto messages = store.queue(arguments.queue).archived(arguments.filter, arguments.page);
+    const auto view = context.view();
+    const auto now = store.now();
     Table table(
         {{"ID", Align::right},
-         {"END"},
-         {"DELIVERY", Align::right},
-         {"WORKER", Align::right},
-         {"ARCHIVED AT"},
-         {"REASON"},
-         {"PAYLOAD"}}
+         Column{"END"}.status(),
+         Column{"DELIVERY", Align::right}.left_out(2),
+         Column{"WORKER", Align::right}.left_out(1),
+         {"ARCHIVED"},
+         Column{"REASON"}.cut_to(20),
+         Column{"PAYLOAD"}.cut_to(20)}
     );
     for (const auto& message : messages) {
         table.add(
@@ -36,12 +38,12 @@ ExitCode list_archive(const Context& context, const ArchiveArguments& arguments)
              message.dead ? "dead" : "done",
              std::to_string(message.delivery),
              message.worker ? std::to_string(message.worker.value()) : "-",
-             rfc3339_seconds(message.archived_at),
+             view.age(message.archived_at, now),
              message.reason.empty() ? "-" : message.reason,
              message.payload.text}
         );
     }
-    context.answer(json_array_of(messages), table.text(terminal_width()));
+    context.answer(json_array_of(messages), table.text(view));
     if (messages.size() == static_cast<std::size_t>(arguments.page.limit))
         context.remark(fmt::format("more with: --after {}", messages.back().id.value()));
     return ExitCode::ok;
@@ -60,18 +62,20 @@ ExitCode replay(const Context& context, const ArchiveArguments& arguments) {
     }
     context.answer(
         json_object({{"queue", arguments.queue}, {"replayed", replayed}}),
-        fmt::format("{} back in {}", replayed, arguments.queue)
+        fmt::format("{} put back into {}", counted(replayed, "message"), arguments.queue)
     );
     return ExitCode::ok;
 }
 
 ExitCode purge_archive(const Context& context, const ArchiveArguments& arguments) {
     if (arguments.consent == ArchiveArguments::Consent::missing)
-        throw UsageError("purge deletes archived messages for good: add --yes to confirm");
+        throw UsageError("purge deletes archived messages permanently: add --yes to confirm");
     const auto purged = context.connect().queue(arguments.queue).purge_archive(arguments.filter);
     context.answer(
         json_object({{"queue", arguments.queue}, {"purged", purged}}),
-        fmt::format("{} deleted from the archive of {}", purged, arguments.queue)
+        fmt::format(
+            "{} deleted from the archive of {}", counted(purged, "message"), arguments.queue
+        )
     );
     return ExitCode::ok;
 }
@@ -79,7 +83,12 @@ ExitCode purge_archive(const Context& context, const ArchiveArguments& arguments
 const Command& add_filters(const Command& command, ArchiveArguments& arguments) {
     return command.argument("QUEUE", arguments.queue, "The queue")
         .flag("--dead", arguments.filter, ArchiveFilter::dead, "Only dead letters")
-        .flag("--done", arguments.filter, ArchiveFilter::done, "Only those that ended well")
+        .flag(
+            "--done",
+            arguments.filter,
+            ArchiveFilter::done,
+            "Only messages that were settled as done"
+        )
         .exclusive({"--dead", "--done"});
 }
 
@@ -87,20 +96,36 @@ const Command& add_filters(const Command& command, ArchiveArguments& arguments) 
 
 void add_archive_commands(const Command& root) {
     const auto arguments = std::make_shared<ArchiveArguments>();
-    const auto group = root.add("archive", "Settled messages and dead letters");
-    add_filters(group.add("list", "List archived messages by id"), *arguments)
-        .option("--after", arguments->page.after, "Start behind this id")
-        .option("--limit", arguments->page.limit, "How many at most (default 100)")
+    const auto group =
+        root.add("archive", "List, replay and delete settled messages and dead letters");
+    group.examples(
+        "  pawl archive list mail --dead\n"
+        "  pawl archive replay mail 42\n"
+        "  pawl archive purge mail --done --yes"
+    );
+    add_filters(group.add("list", "List archived messages in the order of their ids"), *arguments)
+        .option("--after", arguments->page.after, "Start after this id")
+        .option("--limit", arguments->page.limit, "Show at most this many (default 100)")
         .examples("  pawl archive list mail --dead")
         .run([arguments](const Context& context) { return list_archive(context, *arguments); });
     group.add("replay", "Put archived messages back into their queue")
         .argument("QUEUE", arguments->queue, "The queue")
-        .optional_argument("ID", arguments->id, "One message")
-        .flag("--all-dead", arguments->filter, ArchiveFilter::dead, "Every dead letter")
+        .optional_argument("ID", arguments->id, "The message")
+        .flag(
+            "--all-dead",
+            arguments->filter,
+            ArchiveFilter::dead,
+            "Replay every dead letter of the queue"
+        )
         .examples("  pawl archive replay mail 42\n  pawl archive replay mail --all-dead")
         .run([arguments](const Context& context) { return replay(context, *arguments); });
-    add_filters(group.add("purge", "Delete archived messages for good"), *arguments)
-        .flag("--yes", arguments->consent, ArchiveArguments::Consent::given, "Confirm")
+    add_filters(group.add("purge", "Delete archived messages permanently"), *arguments)
+        .flag(
+            "--yes",
+            arguments->consent,
+            ArchiveArguments::Consent::given,
+            "Confirm that the messages may be deleted"
+        )
         .examples("  pawl archive purge mail --done --yes")
         .run([arguments](const Context& context) { return purge_archive(context, *arguments); });
 }

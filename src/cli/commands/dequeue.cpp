@@ -1,8 +1,9 @@
-// pawl dequeue: hands messages to a person or a shell script.
+// pawl dequeue: delivers messages to a person or a shell script.
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 
+#include "cli/commands/workflow_queue.h"
 #include "cli/frame/commands.h"
 #include "cli/frame/error_output.h"
 #include "cli/output/render.h"
@@ -32,7 +33,7 @@ std::string message_table(const std::vector<Message>& messages) {
              message.payload.text}
         );
     }
-    return table.text(0);  // who takes a message wants all of it
+    return table.text(View{.full = true});
 }
 
 std::vector<Outcome> settle_all(
@@ -54,7 +55,7 @@ std::vector<Outcome> settle_all(
     return {};
 }
 
-// What could not be printed was seen by nobody: it goes back instead of being settled.
+// Messages that could not be printed are released instead of settled.
 void print_or_give_back(
     const Context& context, const Queue& queue, const std::vector<Message>& messages
 ) {
@@ -81,7 +82,8 @@ ExitCode explain_outcomes(
                  refused,
                  messages.size()
              ),
-             "they are delivered again after their lease; a worker with a handler completes them"}
+             "they are delivered again after their lease; use: pawl flow poll, and: pawl flow "
+             "complete"}
         );
         return ExitCode::failure;
     }
@@ -93,17 +95,25 @@ ExitCode explain_outcomes(
          fmt::format(
              "{} of {} messages were not settled: their lease ended first", lost, messages.size()
          ),
-         "they are handed out again; use a longer --lease"}
+         "they are delivered again; use a longer --lease"}
     );
     return ExitCode::failure;
 }
 
+std::string why_empty(const Queue& queue) {
+    if (!queue.info().paused) return "no message is ready";
+    return fmt::format("queue {0} is paused; resume it with: pawl queue resume {0}", queue.name());
+}
+
 ExitCode dequeue(const Context& context, const DequeueArguments& arguments) {
-    const Queue queue = context.connect().queue(arguments.queue);
-    const auto messages = queue.dequeue(arguments.options);
+    const Store store = context.connect();
+    const Queue queue = store.queue(arguments.queue);
+    const auto messages = for_plain_queue(store, QueueUse::dequeue, arguments.queue, [&] {
+        return queue.dequeue(arguments.options);
+    });
     if (messages.empty()) {
         if (context.json()) context.print("[]");
-        context.remark("no message is ready");
+        context.remark(why_empty(queue));
         return ExitCode::ok;
     }
     print_or_give_back(context, queue, messages);
@@ -111,7 +121,7 @@ ExitCode dequeue(const Context& context, const DequeueArguments& arguments) {
         const auto& first = messages.front();
         context.remark(fmt::format(
             "leased until {}; settle with: pawl settle archive {} {} {}",
-            rfc3339_seconds(first.visible_at),
+            context.view().seconds(first.visible_at),
             queue.name(),
             first.id.value(),
             first.delivery
@@ -127,14 +137,16 @@ void add_dequeue_command(const Command& root) {
     const auto arguments = std::make_shared<DequeueArguments>();
     auto& options = arguments->options;
     auto& settle = arguments->settle;
-    root.add("dequeue", "Take messages, print them, and hold them until they are settled")
+    root.add("dequeue", "Lease messages and print them; settle them before the lease ends")
         .argument("QUEUE", arguments->queue, "The queue")
-        .option("--max", options.max_messages, "How many at most (default 1)")
-        .option("--lease", options.lease, "How long they are yours (default: the queue's)")
-        .option("--wait", options.wait, "How long to wait for the first (default: not at all)")
-        .flag("--archive", settle, Settle::archive, "Settle as done once they are printed")
-        .flag("--remove", settle, Settle::remove, "Delete without a trace once they are printed")
-        .flag("--release", settle, Settle::release, "Give back once they are printed")
+        .option("--max", options.max_messages, "Take at most this many (default 1)")
+        .option(
+            "--lease", options.lease, "Hold them for this long (default: the lease of the queue)"
+        )
+        .option("--wait", options.wait, "Wait this long for a first message (default: do not wait)")
+        .flag("--archive", settle, Settle::archive, "Settle them as done after printing")
+        .flag("--remove", settle, Settle::remove, "Delete them after printing, without an archive")
+        .flag("--release", settle, Settle::release, "Give them back after printing")
         .exclusive({"--archive", "--remove", "--release"})
         .examples(
             "  pawl dequeue mail --max 10 --wait 5s\n"

@@ -1,4 +1,4 @@
-// pawl doctor: what is wrong with a store, and the repair of what can be repaired.
+// pawl doctor: finds problems of a store, and repairs lost messages.
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
@@ -46,12 +46,19 @@ void check_workers(const Store& store, Findings& findings) {
     }
 }
 
+std::string paused_in_words(const QueueInfo& queue) {
+    const bool plain = queue.kind == QueueKind::plain;
+    return fmt::format(
+        "{0} {1} is paused; resume it with: pawl {0} resume {1}",
+        plain ? "queue" : "workflow",
+        queue.name
+    );
+}
+
 void check_queues(const Store& store, Findings& findings) {
     for (const QueueInfo& queue : store.queues()) {
         if (!queue.paused) continue;
-        findings.push_back(
-            {Finding::Weight::notice, "queues", fmt::format("queue {} is paused", queue.name)}
-        );
+        findings.push_back({Finding::Weight::notice, "queues", paused_in_words(queue)});
     }
 }
 
@@ -97,7 +104,7 @@ ExitCode doctor(const Context& context, const DoctorArguments& arguments) {
     std::vector<LostWork> repaired;
     for (const std::string& problem : schema.problems)
         findings.push_back({Finding::Weight::problem, "schema", problem});
-    // Behind a schema that is not what it should be, the other checks may fail for that.
+    // The other checks need an intact schema.
     if (schema.problems.empty()) {
         if (arguments.repair == DoctorArguments::Repair::yes) repaired = store.repair();
         check_lost_work(store, findings);
@@ -112,8 +119,9 @@ ExitCode doctor(const Context& context, const DoctorArguments& arguments) {
     );
     if (ok) return ExitCode::ok;
     context.remark(
-        schema.problems.empty() ? "to restore what was lost, run: pawl doctor --repair"
-                                : "the schema is not what pawl install makes; run: pawl install"
+        schema.problems.empty()
+            ? "to restore the lost messages, run: pawl doctor --repair"
+            : "the schema differs from what this version defines; run: pawl install"
     );
     return ExitCode::failure;
 }
@@ -122,12 +130,14 @@ ExitCode doctor(const Context& context, const DoctorArguments& arguments) {
 
 void add_doctor_command(const Command& root) {
     const auto arguments = std::make_shared<DoctorArguments>();
-    root.add("doctor", "Check the schema, live runs and workers; exit 1 on any problem")
+    root.add(
+            "doctor", "Check the schema, live runs, workers and queues; exit code 1 on any problem"
+    )
         .flag(
             "--repair",
             arguments->repair,
             DoctorArguments::Repair::yes,
-            "Give runs and tasks without a message their messages back"
+            "Restore the messages of runs and tasks that have lost them"
         )
         .examples("  pawl doctor\n  pawl doctor --repair --json")
         .run([arguments](const Context& context) { return doctor(context, *arguments); });

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/commands/enqueue_lines.h"
+#include "cli/commands/workflow_queue.h"
 #include "cli/frame/commands.h"
 #include "cli/output/render.h"
 
@@ -28,8 +29,11 @@ void answer_ids(const Context& context, const Queue& queue, const std::vector<Me
 }
 
 ExitCode enqueue_one(const Context& context, const EnqueueArguments& arguments) {
-    const Queue queue = context.connect().queue(arguments.queue);
-    const MessageId id = queue.enqueue(Json(*arguments.payload), arguments.options);
+    const Store store = context.connect();
+    const Queue queue = store.queue(arguments.queue);
+    const MessageId id = for_plain_queue(store, QueueUse::enqueue, arguments.queue, [&] {
+        return queue.enqueue(Json(*arguments.payload), arguments.options);
+    });
     if (context.json()) {
         answer_ids(context, queue, {id});
     } else {
@@ -38,7 +42,7 @@ ExitCode enqueue_one(const Context& context, const EnqueueArguments& arguments) 
     return ExitCode::ok;
 }
 
-// Ids are printed as their batch is committed; as JSON, all at the end, also after an error.
+// Prints ids batch by batch as they are committed; in JSON all at the end, also after an error.
 ExitCode enqueue_lines(
     const Context& context, const EnqueueArguments& arguments, std::istream& input
 ) {
@@ -81,13 +85,15 @@ ExitCode enqueue(const Context& context, const EnqueueArguments& arguments) {
 void add_enqueue_command(const Command& root) {
     const auto arguments = std::make_shared<EnqueueArguments>();
     auto& options = arguments->options;
-    root.add("enqueue", "Put messages into a queue; prints their ids once they are durable")
+    root.add("enqueue", "Add messages to a queue; print their ids when they are durable")
         .argument("QUEUE", arguments->queue, "The queue")
-        .optional_argument("PAYLOAD", arguments->payload, "The message, as JSON")
-        .option("--priority", options.priority, "Higher ones go first (default 0)")
-        .option("--delay", options.delay, "Not before that long from now")
-        .option("--at", options.at, "Not before that time, like 2026-01-31T12:00:00Z")
-        .option("--file", arguments->file, "JSON Lines, one message each; - is standard input")
+        .optional_argument("PAYLOAD", arguments->payload, "The message, in JSON")
+        .option("--priority", options.priority, "Deliver higher priorities first (default 0)")
+        .option("--delay", options.delay, "Deliver them after this long")
+        .time_option("--at", options.at, Bare::from_now, "Deliver them at this time or later")
+        .option(
+            "--file", arguments->file, "Read JSON Lines, one message per line; - is standard input"
+        )
         .exclusive({"--delay", "--at"})
         .exclusive({"PAYLOAD", "--file"})
         .examples(

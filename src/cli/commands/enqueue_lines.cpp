@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t batch_lines = 1000;
 constexpr std::size_t batch_bytes = std::size_t{8} * 1024 * 1024;
-constexpr auto silent_at_first = std::chrono::seconds(1);  // shorter jobs show no progress
+constexpr auto silent_at_first = std::chrono::seconds(1);  // short jobs show no progress
 
-// The same error, with the place in the file in front.
+// The same error, with the place in the file before it.
 Error at(const std::string& place, const Error& error, const std::string& consequence) {
     Error located(error.code(), fmt::format("{}: {}; {}", place, error.what(), consequence));
     if (error.retryable()) located.mark_retryable();
@@ -47,7 +47,10 @@ std::vector<MessageId> LineEnqueuer::next_batch() {
         clear_progress();
         const auto place = fmt::format("lines {} to {}", committed_line_ + 1, line_);
         throw at(
-            place, error, error.in_doubt() ? "look before repeating them" : where_it_stopped()
+            place,
+            error,
+            error.in_doubt() ? "check whether they were enqueued before you repeat them"
+                             : where_it_stopped()
         );
     }
 }
@@ -72,7 +75,7 @@ std::vector<NewMessage> LineEnqueuer::read_batch() {
     return batch;
 }
 
-// The store checks too, but knows only places in the batch.
+// The store checks it too, but knows only the index within the batch.
 void LineEnqueuer::check_line(const std::string& line) const {
     const auto limit = ConnectOptions{}.max_payload_bytes;
     const auto refuse = [&](ErrorCode code, const std::string& why) {
@@ -90,7 +93,7 @@ void LineEnqueuer::check_line(const std::string& line) const {
 std::string LineEnqueuer::where_it_stopped() const {
     if (committed_line_ == 0) return "nothing was enqueued";
     return fmt::format(
-        "lines 1 to {0} are enqueued, nothing after them; go on with: tail -n +{1} FILE",
+        "lines 1 to {0} are enqueued, nothing after them; continue with: tail -n +{1} FILE",
         committed_line_,
         committed_line_ + 1
     );

@@ -9,6 +9,7 @@
 #include "cli/frame/commands.h"
 #include "cli/frame/error_output.h"
 #include "cli/frame/json_input.h"
+#include "cli/frame/literals.h"
 #include "cli/output/flow_tables.h"
 #include "cli/output/render.h"
 #include "cli/output/run_details.h"
@@ -25,7 +26,7 @@ struct PollArguments {
 
 struct ReportArguments {
     TaskRef task;
-    // The index and the output (or error); of one word the first has it.
+    // The index, and the output or error. A single word is stored in the first.
     std::optional<std::string> first;
     std::optional<std::string> second;
     int delivery = 0;
@@ -42,8 +43,8 @@ ExitCode poll(const Context& context, const PollArguments& arguments) {
     context.answer(json_array_of(tasks), polled_table(tasks));
     const auto& first = tasks.front();
     context.remark(fmt::format(
-        "yours until {}; report with: pawl flow complete {} {} {} OUTPUT --delivery {}",
-        rfc3339_seconds(first.lease_ends_at),
+        "leased until {}; report with: pawl flow complete {} {} {} OUTPUT --delivery {}",
+        context.view().seconds(first.lease_ends_at),
         first.task.run.value(),
         first.task.step,
         first.task.task_index,
@@ -73,13 +74,13 @@ const char* outcome_in_words(TaskOutcome outcome) {
         case TaskOutcome::done:
             return "done";
         case TaskOutcome::finished:
-            return "it has its result already";
+            return "it has a result already";
         case TaskOutcome::cancelled:
             return "its run was cancelled, or has failed";
         case TaskOutcome::lease_lost:
-            return "that delivery is not yours any more";
+            return "the lease of that delivery has ended";
         case TaskOutcome::not_running:
-            return "nobody has it: it waits to be polled";
+            return "it is not leased: poll it first";
         case TaskOutcome::unknown_task:
             return "there is no such task";
     }
@@ -109,7 +110,10 @@ ExitCode answer_report(
     if (done) return ExitCode::ok;
     if (!context.json())
         report(
-            context.format, {word, sentence + "; nothing was changed", "see: pawl flow show RUN"}
+            context.format,
+            {word,
+             sentence + "; nothing was changed",
+             fmt::format("see: pawl flow show {}", task.run.value())}
         );
     return ExitCode::failure;
 }
@@ -130,19 +134,19 @@ ExitCode fail(const Context& context, const ReportArguments& arguments) {
 
 ExitCode show_flow_run(const Context& context, RunId id) {
     const Store store = context.connect();
-    const auto story = look_up(store, id);
-    if (!story.steps.flow)
-        throw Error(
+    const auto details = look_up(store, id);
+    if (!details.steps.flow)
+        throw HintedError(
             ErrorCode::invalid_argument,
             fmt::format(
-                "run {} is not a flow's but of workflow '{}': pawl run show {}",
+                "run {} is a run of workflow '{}', which is not a flow",
                 id.value(),
-                story.steps.run.workflow,
-                id.value()
-            )
+                details.steps.run.workflow
+            ),
+            fmt::format("run: pawl run show {}", id.value())
         );
     WorkerNames workers(store);
-    context.print(context.json() ? story.as_json() : story.as_text(workers));
+    context.print(context.json() ? details.as_json() : details.as_text(context.view(), workers));
     return ExitCode::ok;
 }
 
@@ -155,26 +159,37 @@ Command add_report(
     auto command = group.add(name, help);
     command.argument("RUN", arguments->task.run, "The run")
         .argument("STEP", arguments->task.step, "The step")
-        .optional_argument("INDEX", arguments->first, "Of a map's task, from 0 (default 0)")
+        .optional_argument(
+            "INDEX", arguments->first, "The index of a task of a map step (default 0)"
+        )
         .option(
             "--delivery",
             arguments->delivery,
-            "The delivery that poll printed: a report for an older one changes nothing"
+            "The delivery that poll has printed; a report for an older one changes nothing"
         );
     return command;
 }
 
 void add_reports(const Command& group) {
     const auto arguments = std::make_shared<ReportArguments>();
-    add_report(group, "complete", "A task has succeeded; what depends on it may start", arguments)
-        .argument_behind_optional("OUTPUT", arguments->second, "JSON; - is standard input")
+    add_report(
+        group, "complete", "Report that a task has succeeded; its dependents may start", arguments
+    )
+        .argument_behind_optional(
+            "OUTPUT", arguments->second, "The output, in JSON; - is standard input"
+        )
         .examples(
             "  pawl flow complete 42 fetch_url '{\"status\":200}' --delivery 1\n"
             "  pawl flow complete 42 resize 3 '\"small/3.png\"' --delivery 1"
         )
         .run([arguments](const Context& context) { return complete(context, *arguments); });
-    add_report(group, "fail", "An attempt has failed: again later, or for good", arguments)
-        .argument_behind_optional("ERROR", arguments->second, "What went wrong")
+    add_report(
+        group,
+        "fail",
+        "Report that a task has failed; it is retried until its attempts are used",
+        arguments
+    )
+        .argument_behind_optional("ERROR", arguments->second, "The error message")
         .examples("  pawl flow fail 42 fetch_url 'connection refused' --delivery 1")
         .run([arguments](const Context& context) { return fail(context, *arguments); });
 }
@@ -184,30 +199,36 @@ void add_reports(const Command& group) {
 void add_flow_work_commands(const Command& group) {
     const auto started = std::make_shared<TriggerArguments>();
     started->kind = Startable::flow;
-    const auto start = group.add("start", "Start a run of a flow; prints its id");
+    const auto start = group.add("start", "Start a run of a flow; print its id when it is durable");
     start.argument("SLUG", started->workflow, "The flow");
     add_trigger_options(start, started);
     start.examples("  pawl flow start web_analysis '{\"url\":\"https://example.com\"}' --wait 30s")
         .run([started](const Context& context) { return trigger(context, *started); });
 
     const auto polled = std::make_shared<PollArguments>();
-    group.add("poll", "Start tasks, print them, and hold them until they are reported")
+    group.add("poll", "Lease tasks and print them; report them before the lease ends")
         .argument("FLOW", polled->flow, "The flow")
-        .option("--qty", polled->qty, "How many at most (default 1)")
-        .option("--vt", polled->vt, "How long those without a timeout are yours (default 30s)")
+        .option("--qty", polled->qty, "Take at most this many (default 1)")
+        .option("--vt", polled->vt, "The lease of tasks without a timeout (default 30s)")
         .examples("  pawl flow poll web_analysis --qty 10 --json | jq '.[].input'")
         .run([polled](const Context& context) { return poll(context, *polled); });
     add_reports(group);
 
     const auto id = std::make_shared<RunId>();
-    group.add("show", "Everything about one run: its steps, their tasks, its events")
+    group.add("show", "Show everything about one run: steps, tasks and events")
         .argument("RUN", *id, "The run")
         .examples("  pawl flow show 42")
         .run([id](const Context& context) { return show_flow_run(context, *id); });
 }
 
 void add_flow_commands(const Command& root) {
-    const auto group = root.add("flow", "Declare flows, start them, work their tasks");
+    const auto group = root.add("flow", "Declare flows, start them, and execute their tasks");
+    group.examples(
+        "  pawl flow create web_analysis\n"
+        "  pawl flow add-step web_analysis fetch_url\n"
+        "  pawl flow start web_analysis '{\"url\":\"https://example.com\"}'\n"
+        "  pawl flow poll web_analysis"
+    );
     add_flow_definition_commands(group);
     add_flow_work_commands(group);
 }

@@ -1,4 +1,4 @@
-// The two halves of `pawl flow`.
+// The two parts of `pawl flow`.
 #pragma once
 
 #include "cli/frame/command.h"

@@ -1,4 +1,4 @@
-// pawl message list | get: looks, and takes nothing.
+// pawl message list | get: shows messages without taking them.
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
@@ -19,7 +19,7 @@ struct MessageArguments {
     PageRequest page;
 };
 
-// Each state is its own read: a message that changes state between two of them is shown once.
+// One query per state: a message that changes its state between two of them is shown once.
 std::vector<Message> list_all_states(const Queue& queue, const PageRequest& page) {
     std::vector<Message> all;
     for (const auto state : {MessageState::ready, MessageState::waiting, MessageState::leased})
@@ -36,13 +36,14 @@ ExitCode list_messages(const Context& context, const MessageArguments& arguments
     const Queue queue = context.connect().queue(arguments.queue);
     const auto messages = arguments.state ? queue.list(*arguments.state, arguments.page)
                                           : list_all_states(queue, arguments.page);
+    const auto view = context.view();
     Table table(
         {{"ID", Align::right},
-         {"STATE"},
-         {"DELIVERY", Align::right},
-         {"PRIORITY", Align::right},
+         Column{"STATE"}.status(),
+         Column{"DELIVERY", Align::right}.left_out(2),
+         Column{"PRIORITY", Align::right}.left_out(1),
          {"VISIBLE AT"},
-         {"PAYLOAD"}}
+         Column{"PAYLOAD"}.cut_to(24)}
     );
     for (const auto& message : messages) {
         table.add(
@@ -50,17 +51,17 @@ ExitCode list_messages(const Context& context, const MessageArguments& arguments
              std::string(to_string(message.state)),
              std::to_string(message.delivery),
              std::to_string(message.priority),
-             rfc3339_seconds(message.visible_at),
+             view.seconds(message.visible_at),
              message.payload.text}
         );
     }
-    context.answer(json_array_of(messages), table.text(terminal_width()));
+    context.answer(json_array_of(messages), table.text(view));
     if (messages.size() == static_cast<std::size_t>(arguments.page.limit))
         context.remark(fmt::format("more with: --after {}", messages.back().id.value()));
     return ExitCode::ok;
 }
 
-std::string describe(const Message& message) {
+std::string describe(const View& view, const Message& message) {
     auto text = fmt::format(
         "message     {}\nqueue       {}\nstate       {}\ndelivery    {}\nstrikes     {}\n"
         "attempts    {}\npriority    {}\nenqueued    {}\nvisible at  {}\n",
@@ -71,16 +72,16 @@ std::string describe(const Message& message) {
         message.strikes,
         message.attempts,
         message.priority,
-        rfc3339(message.enqueued_at),
-        rfc3339(message.visible_at)
+        view.time(message.enqueued_at),
+        view.time(message.visible_at)
     );
     if (message.worker) text += fmt::format("worker      {}\n", message.worker.value());
     if (!message.last_error.empty())
         text += fmt::format("last error  {}\n", printable(message.last_error));
-    return text + fmt::format("payload     {}", printable(message.payload.text));
+    return text + fmt::format("payload     {}", printable(view.value(message.payload.text)));
 }
 
-std::string describe(const ArchivedMessage& message) {
+std::string describe(const View& view, const ArchivedMessage& message) {
     auto text = fmt::format(
         "message     {}\nqueue       {}\nstate       archived{}\ndelivery    {}\nstrikes     {}\n"
         "attempts    {}\npriority    {}\nenqueued    {}\narchived    {}\n",
@@ -91,18 +92,18 @@ std::string describe(const ArchivedMessage& message) {
         message.strikes,
         message.attempts,
         message.priority,
-        rfc3339(message.enqueued_at),
-        rfc3339(message.archived_at)
+        view.time(message.enqueued_at),
+        view.time(message.archived_at)
     );
     if (message.worker) text += fmt::format("worker      {}\n", message.worker.value());
     if (!message.reason.empty()) text += fmt::format("reason      {}\n", printable(message.reason));
-    return text + fmt::format("payload     {}", printable(message.payload.text));
+    return text + fmt::format("payload     {}", printable(view.value(message.payload.text)));
 }
 
 ExitCode get(const Context& context, const MessageArguments& arguments) {
     const Queue queue = context.connect().queue(arguments.queue);
-    if (const auto live = queue.get(arguments.id)) {
-        context.answer(to_json(*live), describe(*live));
+    if (const auto live = queue.find(arguments.id)) {
+        context.answer(to_json(*live), describe(context.view(), *live));
         return ExitCode::ok;
     }
     const PageRequest only{.after = MessageId(arguments.id.value() - 1), .limit = 1};
@@ -110,9 +111,9 @@ ExitCode get(const Context& context, const MessageArguments& arguments) {
     if (archived.empty() || archived.front().id != arguments.id)
         throw Error(
             ErrorCode::message_not_found,
-            fmt::format("queue {} has no message {}", arguments.queue, arguments.id.value())
+            fmt::format("queue '{}' has no message {}", arguments.queue, arguments.id.value())
         );
-    context.answer(to_json(archived.front()), describe(archived.front()));
+    context.answer(to_json(archived.front()), describe(context.view(), archived.front()));
     return ExitCode::ok;
 }
 
@@ -120,12 +121,13 @@ ExitCode get(const Context& context, const MessageArguments& arguments) {
 
 void add_message_commands(const Command& root) {
     const auto arguments = std::make_shared<MessageArguments>();
-    const auto group = root.add("message", "Look at messages without taking them");
-    group.add("list", "List live messages by id")
+    const auto group = root.add("message", "Show messages without taking them");
+    group.examples("  pawl message list mail --state leased\n  pawl message get mail 42");
+    group.add("list", "List live messages in the order of their ids")
         .argument("QUEUE", arguments->queue, "The queue")
-        .option("--state", arguments->state, "Only these")
-        .option("--after", arguments->page.after, "Start behind this id")
-        .option("--limit", arguments->page.limit, "How many at most (default 100)")
+        .option("--state", arguments->state, "Only messages in this state")
+        .option("--after", arguments->page.after, "Start after this id")
+        .option("--limit", arguments->page.limit, "Show at most this many (default 100)")
         .examples(
             "  pawl message list mail --state leased\n"
             "  pawl message list mail --after 100 --limit 50"

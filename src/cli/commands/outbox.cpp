@@ -25,20 +25,23 @@ struct RetryArguments {
 std::string printable_or_dash(const std::string& text) {
     return text.empty() ? "-" : printable(text);
 }
-std::string time_or_dash(const std::optional<Timestamp>& time) {
-    return time ? rfc3339(*time) : "-";
+std::string time_or_dash(const View& view, const std::optional<Timestamp>& time) {
+    return time ? view.time(*time) : "-";
 }
 
 ExitCode list_events(const Context& context, const OutboxFilter& filter) {
-    const auto events = context.connect().outbox(filter);
+    const Store store = context.connect();
+    const auto events = store.outbox(filter);
+    const auto view = context.view();
+    const auto now = store.now();
     Table table(
         {{"ID", Align::right},
-         {"STATUS"},
-         {"TYPE"},
-         {"AGGREGATE"},
-         {"ATTEMPTS", Align::right},
+         Column{"STATUS"}.status(),
+         Column{"TYPE"}.cut_to(16),
+         Column{"AGGREGATE"}.left_out(2).cut_to(12),
+         Column{"ATTEMPTS", Align::right}.left_out(1),
          {"CREATED"},
-         {"ERROR"}}
+         Column{"ERROR"}.cut_to(24)}
     );
     for (const auto& event : events) {
         table.add(
@@ -47,17 +50,17 @@ ExitCode list_events(const Context& context, const OutboxFilter& filter) {
              event.type,
              printable_or_dash(event.aggregate),
              std::to_string(event.attempts),
-             rfc3339_seconds(event.created_at),
+             view.age(event.created_at, now),
              printable_or_dash(event.last_error)}
         );
     }
-    context.answer(json_array_of(events), table.text(terminal_width()));
+    context.answer(json_array_of(events), table.text(view));
     if (events.size() == static_cast<std::size_t>(filter.limit))
         context.remark(fmt::format("more with: --after {}", events.back().id));
     return ExitCode::ok;
 }
 
-std::string describe(const OutboxEvent& event) {
+std::string describe(const View& view, const OutboxEvent& event) {
     return fmt::format(
         "event        {}\nevent id     {}\ntype         {}\nstatus       {}\naggregate    {}\n"
         "subject      {}\nrun          {}\nattempts     {}\nlast error   {}\ntraceparent  {}\n"
@@ -72,10 +75,10 @@ std::string describe(const OutboxEvent& event) {
         event.attempts,
         printable_or_dash(event.last_error),
         printable_or_dash(event.traceparent.value_or("")),
-        rfc3339(event.created_at),
-        time_or_dash(event.visible_at),
-        time_or_dash(event.published_at),
-        printable(event.payload.text)
+        view.time(event.created_at),
+        time_or_dash(view, event.visible_at),
+        time_or_dash(view, event.published_at),
+        printable(view.value(event.payload.text))
     );
 }
 
@@ -85,7 +88,7 @@ ExitCode show_event(const Context& context, std::int64_t id) {
         throw Error(
             ErrorCode::outbox_event_not_found, fmt::format("the outbox has no event {}", id)
         );
-    context.answer(to_json(found.front()), describe(found.front()));
+    context.answer(to_json(found.front()), describe(context.view(), found.front()));
     return ExitCode::ok;
 }
 
@@ -99,10 +102,11 @@ ExitCode publish(const Context& context, const PublishArguments& arguments) {
 
 ExitCode retry_events(const Context& context, const RetryArguments& arguments) {
     if (arguments.id.has_value() == arguments.all)
-        throw UsageError("name one event, or give --all");
+        throw UsageError("give the ID of one event, or --all");
     const auto retried = context.connect().retry_parked(arguments.id.value_or(0));
     context.answer(
-        json_object({{"retried", retried}}), fmt::format("{} events are tried again", retried)
+        json_object({{"retried", retried}}),
+        fmt::format("{} will be delivered again", counted(retried, "event"))
     );
     return ExitCode::ok;
 }
@@ -110,12 +114,12 @@ ExitCode retry_events(const Context& context, const RetryArguments& arguments) {
 void add_list(const Command& group) {
     const auto filter = std::make_shared<OutboxFilter>();
     group.add("list", "List events, oldest first")
-        .option("--status", filter->status, "Only these")
-        .option("--type", filter->type, "Of this type")
-        .option("--aggregate", filter->aggregate, "Of this aggregate")
-        .option("--run", filter->run, "That this run has published")
-        .option("--after", filter->after, "Start above this number")
-        .option("--limit", filter->limit, "How many at most (default 100)")
+        .option("--status", filter->status, "Only events with this status")
+        .option("--type", filter->type, "Only events of this type")
+        .option("--aggregate", filter->aggregate, "Only events of this aggregate")
+        .option("--run", filter->run, "Only events that this run has published")
+        .option("--after", filter->after, "Start after this number")
+        .option("--limit", filter->limit, "Show at most this many (default 100)")
         .examples("  pawl outbox list --status PARKED")
         .run([filter](const Context& context) { return list_events(context, *filter); });
 }
@@ -123,21 +127,25 @@ void add_list(const Command& group) {
 void add_publish(const Command& group) {
     const auto arguments = std::make_shared<PublishArguments>();
     auto& event = arguments->event;
-    group.add("publish", "Put an event into the outbox; prints its id")
-        .argument("TYPE", event.type, "Like invoice.paid")
-        .optional_argument("JSON", arguments->payload, "The payload; - is standard input")
-        .option("--aggregate", event.aggregate, "Its events are delivered in order")
-        .option("--subject", event.subject, "Of CloudEvents (default: the aggregate)")
-        .option("--traceparent", event.traceparent, "W3C trace context, passed on")
+    group.add("publish", "Add an event to the outbox and print its id")
+        .argument("TYPE", event.type, "The type of the event, for example invoice.paid")
+        .optional_argument(
+            "JSON", arguments->payload, "The payload (default null); - is standard input"
+        )
+        .option("--aggregate", event.aggregate, "Deliver events with the same aggregate in order")
+        .option(
+            "--subject", event.subject, "The subject of the CloudEvent (default: the aggregate)"
+        )
+        .option("--traceparent", event.traceparent, "The W3C trace context to send with the event")
         .examples("  pawl outbox publish invoice.paid '{\"total\":12}' --aggregate invoice-42")
         .run([arguments](const Context& context) { return publish(context, *arguments); });
 }
 
 void add_retry(const Command& group) {
     const auto arguments = std::make_shared<RetryArguments>();
-    group.add("retry", "Let parked events be tried again")
-        .optional_argument("ID", arguments->id, "One event")
-        .flag("--all", arguments->all, true, "All that are parked")
+    group.add("retry", "Deliver parked events again")
+        .optional_argument("ID", arguments->id, "The number of the event")
+        .flag("--all", arguments->all, true, "All parked events")
         .examples("  pawl outbox retry 42\n  pawl outbox retry --all")
         .run([arguments](const Context& context) { return retry_events(context, *arguments); });
 }
@@ -146,10 +154,16 @@ void add_retry(const Command& group) {
 
 void add_outbox_commands(const Command& root) {
     const auto id = std::make_shared<std::int64_t>();
-    const auto group = root.add("outbox", "See, publish and deliver events");
+    const auto group = root.add("outbox", "List, publish and deliver events");
+    group.examples(
+        "  pawl outbox list --status PARKED\n"
+        "  pawl outbox publish invoice.paid '{\"total\":12}' --aggregate invoice-42\n"
+        "  pawl outbox retry --all\n"
+        "  pawl outbox dispatch --to https://example.org/events"
+    );
     add_list(group);
-    group.add("show", "Everything about one event")
-        .argument("ID", *id, "Its number")
+    group.add("show", "Show everything about one event")
+        .argument("ID", *id, "The number of the event")
         .examples("  pawl outbox show 42")
         .run([id](const Context& context) { return show_event(context, *id); });
     add_publish(group);

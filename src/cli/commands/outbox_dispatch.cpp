@@ -1,4 +1,4 @@
-// pawl outbox dispatch: a dispatcher of its own, until a signal or once.
+// pawl outbox dispatch: delivers events until a signal arrives, or once.
 #include "cli/commands/outbox_dispatch.h"
 
 #include <csignal>
@@ -29,7 +29,7 @@ bool is_url(const std::string& to) {
 // "Name: value"
 void add_header(const std::string& text, HttpSinkOptions& http) {
     const auto colon = text.find(':');
-    if (colon == std::string::npos) throw UsageError("--header is written 'Name: value'");
+    if (colon == std::string::npos) throw UsageError("--header has the form 'Name: value'");
     const auto value = text.find_first_not_of(' ', colon + 1);
     http.headers[text.substr(0, colon)] = value == std::string::npos ? "" : text.substr(value);
 }
@@ -41,7 +41,7 @@ Sink make_sink(const DispatchArguments& arguments) {
     return http_sink(arguments.to, http);
 }
 
-// Held back in all threads, so that they are waited for here.
+// Blocked in all threads, so that this thread can wait for them.
 class Signals {
 public:
     Signals() {
@@ -68,13 +68,13 @@ ExitCode dispatch(const Context& context, const DispatchArguments& arguments) {
         const int delivered = dispatcher.dispatch_once();
         context.answer(
             json_object({{"delivered", std::int64_t{delivered}}}),
-            fmt::format("{} events delivered", delivered)
+            fmt::format("{} delivered", counted(delivered, "event"))
         );
         return ExitCode::ok;
     }
-    (void)store.now();  // a store that is not there fails at once, and not in the background
+    (void)store.now();  // a store that cannot be reached fails here, not in the background
     dispatcher.start();
-    context.remark("dispatching; Ctrl-C ends it");
+    context.remark("delivering events; stop with Ctrl-C");
     signals.wait();
     dispatcher.stop();
     return ExitCode::ok;
@@ -86,17 +86,42 @@ void add_dispatch_command(const Command& group) {
     const auto arguments = std::make_shared<DispatchArguments>();
     auto& http = arguments->http;
     auto& options = arguments->options;
-    group.add("dispatch", "Deliver events until it is stopped, or with --once what is due")
-        .required_option("--to", arguments->to, "http(s)://... or a file of JSON lines")
-        .flag("--once", arguments->until, Until::nothing_is_due, "End when nothing is due")
-        .flag("--binary", http.mode, HttpSinkOptions::Mode::binary, "CloudEvents' binary mode")
-        .option("--source", http.source, "Of CloudEvents (default pawl)")
-        .repeated_option("--header", arguments->headers, "'Name: value', for each request")
-        .option("--timeout", http.timeout, "Of a request (default 10s)")
-        .option("--ca-file", http.ca_file, "Certificates to trust (default: the system's)")
-        .flag("--insecure", http.verify_tls, false, "Trust any certificate")
-        .option("--max-attempts", options.max_attempts, "Then an event is parked (default 10)")
-        .option("--concurrency", options.concurrency, "Aggregates at a time (default 4)")
+    group
+        .add(
+            "dispatch",
+            "Deliver events until SIGTERM or Ctrl-C; with --once, only those that are due"
+        )
+        .required_option(
+            "--to", arguments->to, "The destination: http(s)://... or a file of JSON Lines"
+        )
+        .flag("--once", arguments->until, Until::nothing_is_due, "End when no event is due")
+        .flag(
+            "--binary",
+            http.mode,
+            HttpSinkOptions::Mode::binary,
+            "Use the binary mode of CloudEvents"
+        )
+        .option("--source", http.source, "The source of the CloudEvents (default pawl)")
+        .repeated_option(
+            "--header",
+            arguments->headers,
+            "A header for each request, 'Name: value'; may be repeated"
+        )
+        .option("--timeout", http.timeout, "The limit of one request (default 10s)")
+        .option(
+            "--ca-file", http.ca_file, "Trust these certificates (default: those of the system)"
+        )
+        .flag("--insecure", http.verify_tls, false, "Trust every certificate")
+        .option(
+            "--max-attempts",
+            options.max_attempts,
+            "Park an event after this many attempts (default 10)"
+        )
+        .option(
+            "--concurrency",
+            options.concurrency,
+            "Deliver this many aggregates concurrently (default 4)"
+        )
         .examples(
             "  pawl outbox dispatch --to https://example.org/events\n"
             "  pawl outbox dispatch --to events.jsonl --once"

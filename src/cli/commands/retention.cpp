@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/frame/commands.h"
+#include "cli/frame/literals.h"
 #include "cli/output/render.h"
 #include "cli/output/table.h"
 
@@ -41,7 +42,7 @@ ExitCode list_policies(const Context& context) {
              std::string(to_string(policy.kind)),
              keep_in_words(policy.keep)}
         );
-    context.answer(json_array_of(policies), table.text(terminal_width()));
+    context.answer(json_array_of(policies), table.text(context.view()));
     return ExitCode::ok;
 }
 
@@ -63,28 +64,28 @@ ExitCode set_policy(const Context& context, const RetentionArguments& arguments)
     return ExitCode::ok;
 }
 
-std::string describe(const PruneReport& report) {
-    Table table({{"OF"}, {"KIND"}, {report.dry_run ? "WOULD GO" : "PRUNED", Align::right}});
+std::string describe(const View& view, const PruneReport& report) {
+    Table table({{"OF"}, {"KIND"}, {report.dry_run ? "WOULD BE PRUNED" : "PRUNED", Align::right}});
     for (const auto& part : report.parts)
         table.add(
             {name_or_store(part.name),
              std::string(to_string(part.kind)),
              std::to_string(part.pruned)}
         );
-    return table.text(terminal_width());
+    return table.text(view);
 }
 
 void add_set_policy(const Command& group) {
     const auto arguments = std::make_shared<RetentionArguments>();
-    group.add("set", "Set how long things of one kind are kept")
-        .argument("KIND", arguments->kind, "Of what")
+    group.add("set", "Set how long data of one kind is kept")
+        .argument("KIND", arguments->kind, "The kind of data")
         .optional_argument(
             "NAME",
             arguments->name,
-            "The workflow or queue, if the kind has one; '*': all without a policy of their own"
+            "The workflow or queue; '*' means all that have no policy of their own"
         )
-        .option("--age", arguments->age, "What is older goes")
-        .option("--count", arguments->count, "The newest stay, what is beyond goes")
+        .option("--age", arguments->age, "Remove data that is older than this")
+        .option("--count", arguments->count, "Keep this many of the newest, and remove the others")
         .flag(
             "--forever",
             arguments->limit,
@@ -103,9 +104,11 @@ void add_set_policy(const Command& group) {
 
 void add_clear_policy(const Command& group) {
     const auto arguments = std::make_shared<RetentionArguments>();
-    group.add("clear", "Remove a policy; the one for all applies then, if there is one")
-        .argument("KIND", arguments->kind, "Of what")
-        .optional_argument("NAME", arguments->name, "The workflow or queue; '*': the one for all")
+    group.add("clear", "Remove a policy; then the policy for all applies, if there is one")
+        .argument("KIND", arguments->kind, "The kind of data")
+        .optional_argument(
+            "NAME", arguments->name, "The workflow or queue; '*' means the policy for all"
+        )
         .examples("  pawl retention clear success zip_files\n  pawl retention clear failed '*'")
         .run([arguments](const Context& context) {
             context.connect().clear_retention(arguments->kind, arguments->name);
@@ -128,19 +131,34 @@ void add_clear_policy(const Command& group) {
 }  // namespace
 
 void add_retention_commands(const Command& root) {
-    const auto group = root.add("retention", "See and set how long things are kept");
-    group.add("list", "List the policies; what has none is kept forever").run(list_policies);
+    const auto group = root.add("retention", "Show and set how long data is kept");
+    group.examples(
+        "  pawl retention list\n"
+        "  pawl retention set success zip_files --age 30d\n"
+        "  pawl retention clear success zip_files"
+    );
+    group.add("list", "List the policies; data without a policy is kept forever")
+        .examples("  pawl retention list")
+        .run(list_policies);
     add_set_policy(group);
     add_clear_policy(group);
     const auto options = std::make_shared<PruneOptions>();
-    root.add("prune", "Remove what the policies of retention let go, now")
-        .flag("--dry-run", options->dry_run, true, "Only count what would go")
-        .option("--share", options->share, "Percent of the time that it works (default 50)")
-        .option("--batch", options->batch_rows, "Rows in a transaction, at most (default 500)")
+    root.add("prune", "Remove now what the retention policies allow")
+        .flag("--dry-run", options->dry_run, true, "Only count what would be removed")
+        .option(
+            "--share",
+            options->share,
+            "Percentage of the time to work; it pauses otherwise (default 50)"
+        )
+        .option(
+            "--batch",
+            options->batch_rows,
+            "Remove at most this many rows per transaction (default 500)"
+        )
         .examples("  pawl prune --dry-run\n  pawl prune --share 10")
         .run([options](const Context& context) {
             const PruneReport report = context.connect().prune(*options);
-            context.answer(to_json(report), describe(report));
+            context.answer(to_json(report), describe(context.view(), report));
             return ExitCode::ok;
         });
 }

@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 
+#include "cli/commands/wait_for_run.h"
 #include "cli/frame/error_output.h"
 #include "cli/frame/json_input.h"
+#include "cli/frame/literals.h"
 #include "cli/output/render.h"
 
 namespace pawl::cli {
@@ -28,14 +30,14 @@ struct RunArguments {
 ExitCode answer_run(
     const Context& context, const Store& store, RunId id, const std::string& as_text
 ) {
-    context.answer(to_json(store.get_run(id)), as_text);
+    context.answer(to_json(store.run(id).info()), as_text);
     return ExitCode::ok;
 }
 
 ExitCode wait(const Context& context, const RunArguments& arguments) {
     return waiting(context, [&] {
         const Store store = context.connect();
-        const Json output = store.run(arguments.id).wait_json(arguments.timeout);
+        const Json output = wait_for_run(context, store, arguments.id, arguments.timeout);
         return answer_run(context, store, arguments.id, output.text);
     });
 }
@@ -44,7 +46,7 @@ ExitCode resume_run(const Context& context, const RunArguments& arguments) {
     const Json data = json_input(arguments.data);
     const Store store = context.connect();
     store.resume(arguments.id, arguments.step, data, {.early = arguments.early});
-    const auto steps = store.steps(arguments.id);
+    const auto steps = store.run(arguments.id).steps();
     const auto step = std::ranges::find(steps, arguments.step, &StepInfo::id);
     const bool has_result = step != steps.end() && step->completed_at;
     const auto id = arguments.id.value();
@@ -71,7 +73,7 @@ ExitCode wake(const Context& context, const RunArguments& arguments) {
     return answer_run(context, store, arguments.id, text);
 }
 
-// The new id alone, as trigger prints it.
+// Prints only the new id, as trigger does.
 ExitCode retry_run(const Context& context, const RunArguments& arguments) {
     const Store store = context.connect();
     const RunId made = store.retry(arguments.id).id();
@@ -111,41 +113,54 @@ Command add_operation(
 
 void add_run_control_commands(const Command& group) {
     const auto arguments = std::make_shared<RunArguments>();
-    add_operation(group, "wait", "Wait for the end and print the output", arguments, wait)
-        .option("--timeout", arguments->timeout, "How long at most (default: no limit)")
+    add_operation(group, "wait", "Wait for the end of a run and print its output", arguments, wait)
+        .option("--timeout", arguments->timeout, "Wait at most this long (default: no limit)")
         .examples("  pawl run wait 42 --timeout 30s");
-    add_operation(group, "resume", "Give a paused step its result", arguments, resume_run)
+    add_operation(
+        group, "resume", "Give the step at which a run waits its result", arguments, resume_run
+    )
         .argument("STEP", arguments->step, "The step")
         .optional_argument(
-            "JSON", arguments->data, "The result (default null); - is standard input"
+            "JSON", arguments->data, "The result of the step (default null); - is standard input"
         )
-        .flag("--early", arguments->early, true, "Keep it if the run does not wait at the step yet")
+        .flag(
+            "--early",
+            arguments->early,
+            true,
+            "Keep the result if the run does not wait at the step yet"
+        )
         .examples(
             "  pawl run resume 42 approval '{\"approved\":true}'\n"
             "  pawl run resume 42 approval '{\"approved\":true}' --early"
         );
-    add_operation(group, "cancel", "End a run; a worker in it is told", arguments, cancel)
-        .required_option("--reason", arguments->reason, "Why; kept with the run")
+    add_operation(
+        group, "cancel", "Cancel a run, and notify the worker that executes it", arguments, cancel
+    )
+        .required_option("--reason", arguments->reason, "The reason, which is stored with the run")
         .examples("  pawl run cancel 42 --reason 'wrong customer'");
-    add_operation(group, "wake", "Let a waiting run go on now", arguments, wake)
+    add_operation(group, "wake", "Deliver a delayed, retrying or paused run now", arguments, wake)
         .examples("  pawl run wake 42");
     add_operation(
         group,
         "retry",
-        "A new run that takes over what a failed or cancelled one has finished",
+        "Create a run that takes over the finished steps of a failed or cancelled run",
         arguments,
         retry_run
     )
         .examples("  pawl run retry 42");
     add_operation(
-        group, "fork", "A new run that takes over only the steps before STEP", arguments, fork
+        group, "fork", "Create a run that takes over only the steps before STEP", arguments, fork
     )
-        .argument("STEP", arguments->step, "The first step to be executed again")
+        .argument("STEP", arguments->step, "The first step that is executed again")
         .examples("  pawl run fork 42 charge");
     add_operation(
-        group, "delete", "Cancel a run if need be, and hide it from lists", arguments, remove_run
+        group,
+        "delete",
+        "Hide a run from lists; a live run is cancelled first",
+        arguments,
+        remove_run
     )
-        .required_option("--reason", arguments->reason, "Why; kept with the run")
+        .required_option("--reason", arguments->reason, "The reason, which is stored with the run")
         .examples("  pawl run delete 42 --reason 'test data'");
 }
 

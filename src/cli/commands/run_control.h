@@ -1,4 +1,4 @@
-// The part of the run commands that changes something, in a file of its own.
+// The run commands that change something.
 #pragma once
 
 #include "cli/frame/command.h"

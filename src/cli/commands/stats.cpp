@@ -9,17 +9,17 @@
 
 namespace pawl::cli {
 
-std::string queue_table(const std::vector<QueueStats>& queues) {
+std::string queue_table(const View& view, const std::vector<QueueStats>& queues) {
     Table table(
-        {{"QUEUE"},
+        {Column{"QUEUE"}.cut_to(16),
          {"READY", Align::right},
          {"WAITING", Align::right},
          {"LEASED", Align::right},
          {"ARCHIVED", Align::right},
          {"DEAD", Align::right},
-         {"OLDEST READY", Align::right},
-         {"WORKERS", Align::right},
-         {"STATE"}}
+         Column{"OLDEST READY", Align::right}.left_out(2),
+         Column{"WORKERS", Align::right}.left_out(1),
+         Column{"STATE"}.status()}
     );
     for (const auto& queue : queues) {
         table.add(
@@ -34,7 +34,7 @@ std::string queue_table(const std::vector<QueueStats>& queues) {
              queue.paused ? "paused" : "active"}
         );
     }
-    return table.text(terminal_width());
+    return table.text(view);
 }
 
 namespace {
@@ -63,7 +63,7 @@ ExitCode stats(const Context& context) {
         to_string(totals.workers_stopped),
         totals.schema_version
     );
-    if (!queues.empty()) text.append("\n").append(queue_table(queues));
+    if (!queues.empty()) text.append("\n").append(queue_table(context.view(), queues));
     context.answer(json, text);
     return ExitCode::ok;
 }
@@ -92,10 +92,10 @@ ExitCode info(const Context& context) {
 }  // namespace
 
 void add_stats_command(const Command& root) {
-    root.add("info", "Where the store is, and with which options it was opened")
+    root.add("info", "Show where the store is, and its options")
         .examples("  pawl info\n  pawl info --json")
         .run(info);
-    root.add("stats", "Totals of the whole store and a table of its queues")
+    root.add("stats", "Show totals of the store, and a table of its queues")
         .examples("  pawl stats\n  pawl stats --json")
         .run(stats);
 }

@@ -1,4 +1,4 @@
-// What `trigger` and `flow start` have in common.
+// The common part of `trigger` and `flow start`.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ struct TriggerArguments {
     std::optional<Duration> wait;
 };
 
-/// The input and all options; the workflow's name stands before them.
+/// Adds the input and all options; the caller has added the name of the workflow.
 void add_trigger_options(
     const Command& command, const std::shared_ptr<TriggerArguments>& arguments
 );
-/// Triggers, and waits where that was asked for.
+/// Triggers a run, and waits for its end if --wait was given.
 [[nodiscard]] ExitCode trigger(const Context& context, const TriggerArguments& arguments);
 
 }  // namespace pawl::cli

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "cli/frame/commands.h"
+#include "cli/frame/literals.h"
 #include "cli/output/render.h"
 #include "cli/output/table.h"
 
@@ -25,28 +26,28 @@ ExitCode list_workers(const Context& context, Show show) {
             return worker.status == WorkerStatus::stopped;
         });
     const auto now = store.now();
+    const auto view = context.view();
     Table table(
         {{"ID", Align::right},
-         {"NAME"},
-         {"STATUS"},
-         {"HOST"},
-         {"PID", Align::right},
+         Column{"NAME"}.cut_to(16),
+         Column{"STATUS"}.status(),
+         Column{"HOST"}.left_out(2).cut_to(12),
+         Column{"PID", Align::right}.left_out(1),
          {"HEARTBEAT"},
-         {"QUEUES"}}
+         Column{"QUEUES"}.cut_to(20)}
     );
     for (const auto& worker : workers) {
-        const auto age = std::chrono::duration_cast<Duration>(now - worker.heartbeat_at);
         table.add(
             {std::to_string(worker.id.value()),
              worker.name,
              status_of(worker),
              worker.host,
              std::to_string(worker.pid),
-             short_duration(std::max(age, 0ms)) + " ago",
+             view.age(worker.heartbeat_at, now),
              fmt::format("{}", fmt::join(worker.subscriptions, " "))}
         );
     }
-    context.answer(json_array_of(workers), table.text(terminal_width()));
+    context.answer(json_array_of(workers), table.text(view));
     return ExitCode::ok;
 }
 
@@ -60,13 +61,14 @@ struct TransitionArguments {
 WorkerInfo wait_for_worker(const Store& store, const WorkerInfo& asked, Duration timeout) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (true) {
-        WorkerInfo worker = store.worker(asked.id);
+        WorkerInfo worker = store.worker_info(asked.id);
         if (worker.heartbeat_at > asked.heartbeat_at) return worker;
         if (std::chrono::steady_clock::now() >= deadline) {
             throw Error(
                 ErrorCode::timeout,
                 fmt::format(
-                    "worker {} ({}) has not answered within {}; it obeys when it comes back",
+                    "worker {} ({}) has not answered within {}; it follows the request when it is "
+                    "back",
                     asked.id.value(),
                     asked.name,
                     short_duration(timeout)
@@ -82,14 +84,14 @@ ExitCode move_worker(
 ) {
     const Store store = context.connect();
     store.transition_worker(arguments.id, event);
-    WorkerInfo worker = store.worker(arguments.id);
+    WorkerInfo worker = store.worker_info(arguments.id);
     const auto id = worker.id.value();
     if (!arguments.wait) {
         context.answer(
             to_json(worker),
             fmt::format(
-                "worker {} ({}): {} requested; it obeys when it hears of it, at its next heartbeat "
-                "at the latest",
+                "worker {} ({}): {} requested; the worker follows when it is notified, at its next "
+                "heartbeat at the latest",
                 id,
                 worker.name,
                 to_string(event)
@@ -109,8 +111,8 @@ void add_transition(const Command& group, WorkerEvent event, const std::string& 
     const std::string name(to_string(event));
     group.add(name, help)
         .argument("ID", arguments->id, "The worker")
-        .flag("--wait", arguments->wait, true, "Return when the worker has obeyed")
-        .option("--timeout", arguments->timeout, "How long --wait waits at most (default 30s)")
+        .flag("--wait", arguments->wait, true, "Return when the worker has followed the request")
+        .option("--timeout", arguments->timeout, "The limit of --wait (default 30s)")
         .examples("  pawl worker " + name + " 7 --wait")
         .run([arguments, event](const Context& context) {
             return move_worker(context, event, *arguments);
@@ -122,8 +124,8 @@ void add_held(const Command& group) {
     const auto page = std::make_shared<PageRequest>();
     group.add("held", "List the messages, runs and tasks that a worker holds")
         .argument("ID", *id, "The worker")
-        .option("--limit", page->limit, "At most so many (default 100)")
-        .option("--after", page->after, "Those behind this one: the next page")
+        .option("--limit", page->limit, "Show at most this many (default 100)")
+        .option("--after", page->after, "Start after this message id")
         .examples("  pawl worker held 3")
         .run([id, page](const Context& context) {
             const auto messages = context.connect().held_messages(*id, *page);
@@ -135,9 +137,9 @@ void add_held(const Command& group) {
                     {std::to_string(message.id.value()),
                      message.queue,
                      std::to_string(message.delivery),
-                     rfc3339_seconds(message.visible_at)}
+                     context.view().seconds(message.visible_at)}
                 );
-            context.answer(json_array_of(messages), table.text(terminal_width()));
+            context.answer(json_array_of(messages), table.text(context.view()));
             if (messages.size() == static_cast<std::size_t>(page->limit))
                 context.remark(fmt::format("more with: --after {}", messages.back().id.value()));
             return ExitCode::ok;
@@ -146,7 +148,7 @@ void add_held(const Command& group) {
 
 void add_delete_worker(const Command& group) {
     const auto id = std::make_shared<WorkerId>();
-    group.add("delete", "Forget one worker, which must have stopped or be lost")
+    group.add("delete", "Delete the record of one worker, which must have stopped or be lost")
         .argument("ID", *id, "The worker")
         .examples("  pawl worker delete 3")
         .run([id](const Context& context) {
@@ -161,13 +163,14 @@ void add_delete_worker(const Command& group) {
 
 void add_purge_workers(const Command& group) {
     const auto age = std::make_shared<Duration>(24h);
-    group.add("purge", "Forget stopped and lost workers")
-        .option("--older-than", *age, "Last heard of longer ago than that (default 24h)")
+    group.add("purge", "Delete the records of stopped and lost workers")
+        .option("--older-than", *age, "Only if the last heartbeat is older than this (default 24h)")
         .examples("  pawl worker purge --older-than 24h")
         .run([age](const Context& context) {
             const auto purged = context.connect().purge_workers(*age);
             context.answer(
-                json_object({{"purged", purged}}), fmt::format("{} workers forgotten", purged)
+                json_object({{"purged", purged}}),
+                fmt::format("{} deleted", counted(purged, "worker"))
             );
             return ExitCode::ok;
         });
@@ -177,15 +180,29 @@ void add_purge_workers(const Command& group) {
 
 void add_worker_commands(const Command& root) {
     const auto show = std::make_shared<Show>(Show::running);
-    const auto group = root.add("worker", "See and steer workers of any process");
-    group.add("list", "List workers; lost ones have not been heard of for longer than their lease")
-        .flag("--all", *show, Show::all, "Stopped ones too")
+    const auto group = root.add("worker", "List and control the workers of all processes");
+    group.examples(
+        "  pawl worker list\n"
+        "  pawl worker suspend 7 --wait\n"
+        "  pawl worker held 7\n"
+        "  pawl worker purge --older-than 7d"
+    );
+    group.add("list", "List workers; a lost worker has sent no heartbeat within its lease")
+        .flag("--all", *show, Show::all, "Include stopped workers")
         .examples("  pawl worker list --all")
         .run([show](const Context& context) { return list_workers(context, *show); });
-    add_transition(group, WorkerEvent::suspend, "Take no new messages until resume");
-    add_transition(group, WorkerEvent::resume, "Go on after suspend");
-    add_transition(group, WorkerEvent::interrupt, "End the polling after what is in hand");
-    add_transition(group, WorkerEvent::stop, "Finish what is in hand, then stop for good");
+    add_transition(
+        group, WorkerEvent::suspend, "Let a worker take no new work until it is resumed"
+    );
+    add_transition(group, WorkerEvent::resume, "Let a suspended worker take work again");
+    add_transition(
+        group,
+        WorkerEvent::interrupt,
+        "Let poll_forever() return after the work that the worker holds"
+    );
+    add_transition(
+        group, WorkerEvent::stop, "Let a worker finish the work that it holds, and stop"
+    );
     add_held(group);
     add_delete_worker(group);
     add_purge_workers(group);

@@ -1,8 +1,9 @@
-// pawl workflow create | list | show | delete | metrics.
+// pawl workflow create | list | show | pause | resume | delete | metrics.
 #include <fmt/format.h>
 #include <memory>
 
 #include "cli/frame/commands.h"
+#include "cli/frame/literals.h"
 #include "cli/output/render.h"
 #include "cli/output/run_tables.h"
 #include "cli/output/table.h"
@@ -21,7 +22,7 @@ std::string or_none(const std::optional<Duration>& duration, const char* none) {
     return duration ? short_duration(*duration) : none;
 }
 
-// A flow's delays have a cap of their own.
+// The delays of a flow have a fixed cap.
 std::string backoff(const WorkflowInfo& workflow) {
     return fmt::format(
         "{} to {}",
@@ -51,21 +52,39 @@ std::string settings(const WorkflowInfo& workflow) {
 void add_create_workflow(const Command& group) {
     const auto arguments = std::make_shared<WorkflowArguments>();
     auto& options = arguments->options;
-    group.add("create", "Create a workflow, or change the given settings of an existing one")
+    group.add("create", "Create a workflow, or change the settings that are given")
         .argument("NAME", arguments->name, "The workflow")
-        .option("--max-attempts", options.max_attempts, "Executions of a step (default 3)")
-        .option("--backoff-base", options.backoff_base, "Before the second one (default 1s)")
-        .option("--backoff-cap", options.backoff_cap, "It doubles up to that (default 5m)")
-        .option("--lease", options.lease, "How long a silent worker keeps a run (default 30s)")
-        .option("--run-timeout", options.run_timeout, "From start to end; 0s: none (default)")
-        .option("--max-strikes", options.max_strikes, "Hand-outs without a report (default 5)")
+        .option(
+            "--max-attempts", options.max_attempts, "Execute a step at most this often (default 3)"
+        )
+        .option(
+            "--backoff-base",
+            options.backoff_base,
+            "The delay before the second execution (default 1s)"
+        )
+        .option("--backoff-cap", options.backoff_cap, "The delay doubles up to this (default 5m)")
+        .option(
+            "--lease",
+            options.lease,
+            "A worker that is silent for this long loses the run (default 30s)"
+        )
+        .option(
+            "--run-timeout",
+            options.run_timeout,
+            "The limit from start to end; 0s means no limit (default)"
+        )
+        .option(
+            "--max-strikes",
+            options.max_strikes,
+            "Deliveries without a report before the run fails (default 5)"
+        )
         .option(
             "--dead-letter-workflow",
             options.dead_letter_workflow,
-            "Triggered for every run that fails; '' is none (default)"
+            "Trigger this workflow for every run that fails; '' turns it off (default)"
         )
-        .option("--audit", options.audit, "Which events are kept (default exceptions)")
-        .option("--publish", options.publish, "What its runs put into the outbox (default off)")
+        .option("--audit", options.audit, "Which events of its runs to keep (default exceptions)")
+        .option("--publish", options.publish, "Which events of its runs to publish (default off)")
         .examples(
             "  pawl workflow create zip_files --max-attempts 5 --run-timeout 1h\n"
             "  pawl workflow create zip_files --dead-letter-workflow zip_failed"
@@ -81,19 +100,22 @@ void add_create_workflow(const Command& group) {
 }
 
 ExitCode list_workflows(const Context& context) {
-    const auto workflows = context.connect().workflows();
+    const Store store = context.connect();
+    const auto workflows = store.workflows();
+    const auto view = context.view();
+    const auto now = store.now();
     Table table(
-        {{"WORKFLOW"},
+        {Column{"WORKFLOW"}.cut_to(16),
          {"KIND"},
-         {"STATE"},
-         {"ATTEMPTS", Align::right},
-         {"BACKOFF"},
-         {"LEASE", Align::right},
-         {"RUN TIMEOUT", Align::right},
-         {"STRIKES", Align::right},
-         {"DEAD LETTERS"},
-         {"AUDIT"},
-         {"PUBLISH"},
+         Column{"STATE"}.status(),
+         Column{"ATTEMPTS", Align::right}.left_out(8),
+         Column{"BACKOFF"}.left_out(7),
+         Column{"LEASE", Align::right}.left_out(4),
+         Column{"RUN TIMEOUT", Align::right}.left_out(5),
+         Column{"STRIKES", Align::right}.left_out(3),
+         Column{"DEAD LETTERS"}.left_out(6).cut_to(12),
+         Column{"AUDIT"}.left_out(2),
+         Column{"PUBLISH"}.left_out(1),
          {"CREATED"}}
     );
     for (const auto& workflow : workflows) {
@@ -109,21 +131,21 @@ ExitCode list_workflows(const Context& context) {
              workflow.dead_letter_workflow.empty() ? "-" : workflow.dead_letter_workflow,
              std::string(to_string(workflow.audit)),
              std::string(to_string(workflow.publish)),
-             rfc3339_seconds(workflow.created_at)}
+             view.age(workflow.created_at, now)}
         );
     }
-    context.answer(json_array_of(workflows), table.text(terminal_width()));
+    context.answer(json_array_of(workflows), table.text(view));
     return ExitCode::ok;
 }
 
-std::string describe(const WorkflowInfo& workflow, const RunCounts& runs) {
+std::string describe(const View& view, const WorkflowInfo& workflow, const RunCounts& runs) {
     return fmt::format(
         "workflow      {}\nkind          {}\nstate         {}\nmax attempts  {}\nbackoff       {}\n"
         "lease         {}\nrun timeout   {}\nmax strikes   {}\ndead letters  {}\n"
         "audit         {}\npublish       {}\ncreated       {}\nruns          {}",
         workflow.name,
         workflow.is_flow ? "flow" : "code",
-        workflow.paused ? "paused" : "active",
+        view.status(workflow.paused ? "paused" : "active"),
         workflow.max_attempts,
         backoff(workflow),
         or_none(workflow.lease, "default"),
@@ -132,16 +154,19 @@ std::string describe(const WorkflowInfo& workflow, const RunCounts& runs) {
         workflow.dead_letter_workflow.empty() ? "-" : workflow.dead_letter_workflow,
         to_string(workflow.audit),
         to_string(workflow.publish),
-        rfc3339(workflow.created_at),
+        view.time(workflow.created_at),
         in_words(runs)
     );
 }
 
 ExitCode show_workflow(const Context& context, const std::string& name) {
     const Store store = context.connect();
-    const auto workflow = store.workflow(name);
+    const auto workflow = store.workflow_info(name);
     const auto runs = store.count_runs({.workflow = name});
-    context.answer(with_field(to_json(workflow), "runs", to_json(runs)), describe(workflow, runs));
+    context.answer(
+        with_field(to_json(workflow), "runs", to_json(runs)),
+        describe(context.view(), workflow, runs)
+    );
     return ExitCode::ok;
 }
 
@@ -152,6 +177,39 @@ ExitCode remove_workflow(const Context& context, const std::string& name) {
         fmt::format("workflow {} deleted", name)
     );
     return ExitCode::ok;
+}
+
+enum class Delivery { paused, active };
+
+// Of the queue that carries the runs of a workflow, or the tasks of a flow.
+ExitCode set_delivery(const Context& context, const std::string& name, Delivery delivery) {
+    const Store store = context.connect();
+    (void)store.workflow_info(name);  // an unknown name is a missing workflow, not a missing queue
+    const bool pause = delivery == Delivery::paused;
+    if (pause) {
+        store.queue(name).pause();
+    } else {
+        store.queue(name).resume();
+    }
+    const auto text = pause ? "paused; runs can be triggered, workers start none" : "resumed";
+    context.answer(to_json(store.workflow_info(name)), fmt::format("workflow {} {}", name, text));
+    return ExitCode::ok;
+}
+
+void add_pause_and_resume_workflow(const Command& group) {
+    const auto name = std::make_shared<std::string>();
+    group.add("pause", "Let workers start no run of a workflow or flow; triggers still work")
+        .argument("NAME", *name, "The workflow or flow")
+        .examples("  pawl workflow pause zip_files")
+        .run([name](const Context& context) {
+            return set_delivery(context, *name, Delivery::paused);
+        });
+    group.add("resume", "Let workers start runs of a workflow or flow again")
+        .argument("NAME", *name, "The workflow or flow")
+        .examples("  pawl workflow resume zip_files")
+        .run([name](const Context& context) {
+            return set_delivery(context, *name, Delivery::active);
+        });
 }
 
 std::string describe(const WorkflowMetrics& metrics) {
@@ -182,7 +240,7 @@ std::string describe(const WorkflowMetrics& metrics) {
 }
 
 ExitCode metrics(const Context& context, const WorkflowArguments& arguments) {
-    const auto found = workflow_metrics(arguments.name, context.connect(), arguments.window);
+    const auto found = context.connect().workflow_metrics(arguments.name, arguments.window);
     context.answer(to_json(found), describe(found));
     return ExitCode::ok;
 }
@@ -191,23 +249,34 @@ ExitCode metrics(const Context& context, const WorkflowArguments& arguments) {
 
 void add_workflow_commands(const Command& root) {
     const auto arguments = std::make_shared<WorkflowArguments>();
-    const auto group = root.add("workflow", "Create, list, measure and delete workflows");
+    const auto group = root.add("workflow", "Create, list, pause, measure and delete workflows");
+    group.examples(
+        "  pawl workflow create zip_files --max-attempts 5\n"
+        "  pawl workflow show zip_files\n"
+        "  pawl workflow pause zip_files\n"
+        "  pawl workflow metrics zip_files --window 10m"
+    );
     add_create_workflow(group);
-    group.add("list", "List the workflows and their settings").run(list_workflows);
+    group.add("list", "List the workflows and their settings")
+        .examples("  pawl workflow list")
+        .run(list_workflows);
     group.add("show", "Show one workflow and count its runs")
         .argument("NAME", arguments->name, "The workflow")
         .examples("  pawl workflow show zip_files")
         .run([arguments](const Context& context) { return show_workflow(context, arguments->name); }
         );
-    group.add("delete", "Delete a workflow and its finished runs; refuses while others exist")
+    add_pause_and_resume_workflow(group);
+    group.add("delete", "Delete a workflow and its finished runs; refused if it has live runs")
         .argument("NAME", arguments->name, "The workflow")
         .examples("  pawl workflow delete zip_files")
         .run([arguments](const Context& context) {
             return remove_workflow(context, arguments->name);
         });
-    group.add("metrics", "Success rate, durations and throughput of the runs that ended lately")
+    group.add("metrics", "Show rates, durations and throughput of the runs that ended recently")
         .argument("NAME", arguments->name, "The workflow")
-        .option("--window", arguments->window, "How far back (default 1h)")
+        .option(
+            "--window", arguments->window, "Count the runs that ended within this time (default 1h)"
+        )
         .examples("  pawl workflow metrics zip_files --window 10m")
         .run([arguments](const Context& context) { return metrics(context, *arguments); });
 }

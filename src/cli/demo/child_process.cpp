@@ -13,6 +13,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "cli/frame/literals.h"
+
 namespace pawl::cli {
 
 namespace {
@@ -21,7 +23,7 @@ constexpr const char* this_program = "/proc/self/exe";
 
 // Runs in the child, which is a copy of one thread of a threaded process: only plain system calls.
 [[noreturn]] void become(char* const* words, pid_t parent, int output) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would stop it when the parent dies
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends with its parent
     if (getppid() == parent && dup2(output, STDOUT_FILENO) >= 0) execv(this_program, words);
     _exit(127);
 }

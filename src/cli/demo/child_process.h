@@ -1,4 +1,4 @@
-// Another copy of this program, owned: it is dead and reaped when the object goes.
+// Another process of this program. The destructor kills and reaps it.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace pawl::cli {
 
 class ChildProcess {
 public:
-    /// Starts this same program with these words; its standard output comes to us. Throws
+    /// Starts this program with these arguments, and reads its standard output. Throws
     /// std::system_error.
     explicit ChildProcess(const std::vector<std::string>& words);
     ~ChildProcess();
@@ -20,11 +20,11 @@ public:
 
     [[nodiscard]] pid_t pid() const { return pid_; }
     [[nodiscard]] bool alive();
-    /// The next line it prints, without its end; nothing when the time is over or a signal came.
-    /// Throws std::runtime_error when no more will come.
+    /// The next line of its output, without the line end; nothing after the timeout or a signal.
+    /// Throws std::runtime_error at the end of the output.
     [[nodiscard]] std::optional<std::string> read_line(Duration timeout);
-    void kill();  ///< SIGKILL: it gets no chance to tidy up
-    /// SIGTERM, so that it finishes what it has in hand; SIGKILL when that takes too long.
+    void kill();  ///< SIGKILL
+    /// SIGTERM, so that it finishes its work; SIGKILL after the timeout.
     void stop(Duration deadline);
 
 private:

@@ -18,6 +18,7 @@
 #include "cli/demo/demo_report.h"
 #include "cli/frame/commands.h"
 #include "cli/frame/error_output.h"
+#include "cli/frame/literals.h"
 #include "cli/frame/value_parsers.h"
 
 namespace pawl::cli {
@@ -38,7 +39,7 @@ public:
         path_ = path;
     }
     ~TemporaryDirectory() {
-        std::error_code ignored;  // what stays behind is in the temporary directory
+        std::error_code ignored;  // files that remain are in the temporary directory
         std::filesystem::remove_all(path_, ignored);
     }
     TemporaryDirectory(const TemporaryDirectory&) = delete;
@@ -62,8 +63,8 @@ public:
         create_workflow();
         kill_one_in_the_middle();
         let_another_finish();
-        report_.run = store_->get_run(report_.run.id);
-        report_.steps = store_->steps(report_.run.id);
+        report_.run = store_->run(report_.run.id).info();
+        report_.steps = store_->run(report_.run.id).steps();
         context_.print(context_.json() ? report_.as_json() : report_.as_text(*store_));
         return report_.as_promised() ? ExitCode::ok : ExitCode::failure;
     }
@@ -110,7 +111,7 @@ private:
         child.kill();
         killed_at_ = Clock::now();
         tell(fmt::format(
-            "  killed     {} (pid {}) with SIGKILL in {}; its lease of {} runs out",
+            "  killed     {} (pid {}) with SIGKILL in {}; its lease of {} expires",
             report_.killed,
             child.pid(),
             demo::deadly_step,
@@ -125,7 +126,7 @@ private:
         DemoLine line = relay(child, report_.successor);
         report_.takeover = since(killed_at_);
         while (line.step != demo::returned) line = relay(child, report_.successor);
-        demo::ship_order.get_run(report_.run.id, *store_).wait(patience);
+        store_->run(report_.run.id).wait(patience);
         report_.elapsed = since(triggered_at_);
         child.stop(3s);
     }
@@ -140,7 +141,7 @@ private:
         tell(fmt::format("  started    {} (pid {})", worker, child.pid()));
     }
 
-    // Waits for the worker's next line, keeps it and shows it.
+    // Waits for the worker's next line, and shows it.
     DemoLine relay(ChildProcess& child, const std::string& worker) {
         std::istringstream words(next_line(child, worker));
         DemoLine line{worker, {}, {}};
@@ -165,7 +166,7 @@ private:
             if (interrupted != 0) throw std::runtime_error("interrupted");
             if (Clock::now() - start_ > patience)
                 throw std::runtime_error(
-                    fmt::format("{} said nothing more for {}", worker, short_duration(patience))
+                    fmt::format("{} has printed nothing for {}", worker, short_duration(patience))
                 );
         }
     }
@@ -196,10 +197,10 @@ ExitCode run_demo(const Context& context) {
 }  // namespace
 
 void add_demo_command(const Command& root) {
-    root.add("demo", "Kill a worker in the middle of a run and see another finish it; no server")
+    root.add("demo", "Kill a worker in the middle of a run and show how another finishes it")
         .examples(
-            "  pawl demo\n  pawl demo --json\n  pawl demo --url sqlite:demo.db   keeps the run "
-            "there"
+            "  pawl demo\n"
+            "  pawl demo --url sqlite:demo.db     keeps the run in that store"
         )
         .run(run_demo);
 }

@@ -1,5 +1,4 @@
-// What pawl demo and the worker processes it starts must agree on: the workflow, and the lines that
-// a worker prints about it.
+// Shared by pawl demo and its worker processes: the workflow, and the lines that a worker prints.
 #pragma once
 
 #include <array>
@@ -8,6 +7,8 @@
 #include <pawl/workflow.h>
 #include <string>
 #include <string_view>
+
+#include "cli/frame/literals.h"
 
 namespace pawl::cli::demo {
 
@@ -32,8 +33,8 @@ inline constexpr std::string_view deadly_step = steps[2];
 // What a worker prints: a step with one of these words, or `ready` and `returned` alone.
 inline constexpr std::string_view ready = "ready";        // it has registered
 inline constexpr std::string_view runs = "runs";          // its body has begun
-inline constexpr std::string_view recorded = "recorded";  // its result was there already
-inline constexpr std::string_view returned = "returned";  // the workflow's function has
+inline constexpr std::string_view recorded = "recorded";  // its result was recorded before
+inline constexpr std::string_view returned = "returned";  // the workflow's function has returned
 
 inline constexpr const char* worker_command = "demo-worker";
 inline constexpr Duration step_time = 60ms;

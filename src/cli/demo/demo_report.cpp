@@ -54,7 +54,7 @@ std::string DemoReport::timeline(const Store& store) const {
              took(step.started_at, step.completed_at)}
         );
     }
-    return table.text(0);
+    return table.text(View{});
 }
 
 std::string DemoReport::as_text(const Store& store) const {
@@ -67,7 +67,7 @@ std::string DemoReport::as_text(const Store& store) const {
         seconds(takeover),
         timeline(store),
         as_promised() ? "No finished step was executed again, and none was left out."
-                      : "THIS IS NOT WHAT WAS PROMISED, which is a bug in pawl."
+                      : "This is not the expected result: it is a bug in pawl, please report it."
     );
 }
 

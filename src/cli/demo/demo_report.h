@@ -1,4 +1,4 @@
-// What the demo saw, and what the store says about it.
+// The lines that the demo has seen, and the run as the store has it.
 #pragma once
 
 #include <pawl/store.h>
@@ -21,7 +21,7 @@ struct DemoReport {
     std::vector<StepInfo> steps;
     std::vector<DemoLine> lines;
     std::string killed;     // a worker's name
-    std::string successor;  // and who came after it
+    std::string successor;  // the worker that took over
     Duration takeover{};    // from the kill until the successor's first line
     Duration elapsed{};     // from the trigger to the end
 

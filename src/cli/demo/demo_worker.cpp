@@ -1,4 +1,4 @@
-// pawl demo-worker: one worker process of pawl demo. Not for people.
+// pawl demo-worker: one worker process of pawl demo, hidden from users.
 #include <condition_variable>
 #include <fmt/format.h>
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "cli/demo/demo.h"
 #include "cli/frame/commands.h"
+#include "cli/frame/literals.h"
 
 namespace pawl::cli {
 
@@ -15,7 +16,7 @@ namespace {
 
 struct WorkerArguments {
     std::string name;
-    std::string stuck_in;  // a step that does not end until the process is killed
+    std::string stuck_in;  // a step that runs until the process is killed
 };
 
 void wait_for_death(const std::stop_token& stop) {
@@ -25,7 +26,7 @@ void wait_for_death(const std::stop_token& stop) {
     never.wait(lock, stop, [] { return false; });
 }
 
-// The workflow's function, and what it tells about itself.
+// The workflow's function; it prints what it does.
 class OrderHandler {
 public:
     OrderHandler(const Context& output, const WorkerArguments& arguments)
@@ -68,7 +69,7 @@ private:
 
 ExitCode work(const Context& context, const WorkerArguments& arguments) {
     ConnectOptions options = demo::connect_options();
-    options.log = nullptr;  // the demo tells the story itself
+    options.log = nullptr;  // the demo prints everything itself
     const Store store = context.connect(std::move(options));
     auto worker =
         pawl::worker(arguments.name)
@@ -89,7 +90,7 @@ void add_demo_worker_command(const Command& root) {
     root.add(demo::worker_command, "A worker of pawl demo")
         .hidden()
         .argument("NAME", arguments->name, "Its name")
-        .option("--stuck-in", arguments->stuck_in, "A step that it does not come out of")
+        .option("--stuck-in", arguments->stuck_in, "A step that never ends")
         .run([arguments](const Context& context) { return work(context, *arguments); });
 }
 

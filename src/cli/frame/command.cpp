@@ -5,10 +5,19 @@
 
 namespace pawl::cli {
 
+namespace {
+
+constexpr const char* common_options =
+    "Every command takes --url, --json, --full, --utc, --local and --color: see pawl --help.";
+
+}  // namespace
+
 Command Command::add(const std::string& name, const std::string& description) const {
-    // At most one, on every level: otherwise a queue called "worker" would be taken for a command.
+    // At most one on every level: otherwise a queue called "worker" would be parsed as a command.
     app_->require_subcommand(1);
-    return {*app_->add_subcommand(name, description), *chosen_};
+    auto* below = app_->add_subcommand(name, description);
+    below->footer(common_options);  // a subcommand inherits the examples of its group otherwise
+    return {*below, *chosen_};
 }
 
 const Command& Command::add_value(const std::string& name, const ValueHelp& help, Setter set)
@@ -25,10 +34,20 @@ const Command& Command::add_value(const std::string& name, const ValueHelp& help
     return *this;
 }
 
+const Command& Command::time_option(
+    const std::string& name, std::optional<Timestamp>& target, Bare bare, const std::string& help
+) const {
+    const auto set = [&target, bare](const std::string& text) {
+        const auto now = std::chrono::floor<Timestamp::duration>(std::chrono::system_clock::now());
+        target = parse_time(text, bare, now);
+    };
+    return add_value(name, {type_name(target), help, Need::optional}, set);
+}
+
 const Command& Command::repeated_option(
     const std::string& name, std::vector<std::string>& target, const std::string& help
 ) const {
-    // One value each: otherwise it would swallow the positionals behind it.
+    // One value each: otherwise the option would take the positional arguments after it.
     app_->add_option_function<std::vector<std::string>>(
             name, [&target](const std::vector<std::string>& values) { target = values; }, help
     )
@@ -41,7 +60,7 @@ const Command& Command::argument_behind_optional(
     const std::string& name, std::optional<std::string>& target, const std::string& help
 ) const {
     add_value(name, {type_name(target), help, Need::optional}, setter(target));
-    app_->get_option(name)->option_text(name);  // without the brackets of an optional one
+    app_->get_option(name)->option_text(name);  // without the brackets of an optional argument
     return *this;
 }
 
@@ -67,7 +86,7 @@ const Command& Command::environment(const std::string& option, const std::string
 }
 
 const Command& Command::examples(const std::string& lines) const {
-    app_->footer("Examples:\n" + lines);
+    app_->footer("Examples:\n" + lines + "\n\n" + common_options);
     return *this;
 }
 

@@ -1,5 +1,5 @@
-// One command of the tree. A thin face over CLI11, so that only command.cpp, completion.cpp and
-// main.cpp pay for compiling it.
+// One command of the tree. A thin layer over CLI11, so that only command.cpp, completion.cpp
+// and main.cpp have to compile it.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,18 @@ class App;
 
 namespace pawl::cli {
 
-/// Runs after the whole command line was understood.
+/// Runs after the whole command line has been parsed.
 using Action = std::function<ExitCode(const Context&)>;
 
 class Command {
 public:
-    /// `chosen` receives the action of the command that the user named.
+    /// `chosen` receives the action of the command that the user gave.
     Command(CLI::App& app, Action& chosen) : app_(&app), chosen_(&chosen) {}
 
-    /// A command below this one, which thereby asks for one of them.
+    /// Adds a subcommand. A command with subcommands requires one of them.
     [[nodiscard]] Command add(const std::string& name, const std::string& description) const;
 
-    // Targets must live as long as the action: put them into what run() captures.
+    // Targets must live as long as the action: let the action capture them.
     template <class T>
     const Command& argument(const std::string& name, T& target, const std::string& help) const {
         return add_value(name, {type_name(target), help, Need::required}, setter(target));
@@ -47,12 +47,19 @@ public:
         const {
         return add_value(name, {type_name(target), help, Need::required}, setter(target));
     }
+    /// A time, absolute or relative to now.
+    const Command& time_option(
+        const std::string& name,
+        std::optional<Timestamp>& target,
+        Bare bare,
+        const std::string& help
+    ) const;
     /// May be given several times; the targets are in the order given.
     const Command& repeated_option(
         const std::string& name, std::vector<std::string>& target, const std::string& help
     ) const;
-    /// A needed one behind an optional one. A single word goes to the optional one, so whoever uses
-    /// this tells them apart, and refuses where neither is there.
+    /// A required argument after an optional one. A single word is stored in the optional one: the
+    /// command must tell them apart, and refuse a command line that has neither.
     const Command& argument_behind_optional(
         const std::string& name, std::optional<std::string>& target, const std::string& help
     ) const;

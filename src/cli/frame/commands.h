@@ -1,4 +1,4 @@
-// Every group of commands adds itself to the tree; main.cpp calls them in the order of the help.
+// Each function adds a group of commands to the tree. main.cpp calls them in the order of the help.
 #pragma once
 
 #include "cli/frame/command.h"
@@ -24,7 +24,7 @@ void add_worker_commands(const Command& root);
 void add_tenants_command(const Command& root);
 void add_stats_command(const Command& root);
 void add_demo_command(const Command& root);
-void add_demo_worker_command(const Command& root);  // hidden: what demo starts
+void add_demo_worker_command(const Command& root);  // hidden: pawl demo starts it
 void add_completion_command(const Command& root);
 
 }  // namespace pawl::cli

@@ -19,7 +19,7 @@ void log_as_json(LogLevel level, std::string_view message) {
     fmt::print(stderr, "{}\n", line);
 }
 
-// Of commands, only what needs attention.
+// Commands show warnings and errors only.
 void log_as_text(LogLevel level, std::string_view message) {
     if (level >= LogLevel::warning) fmt::print(stderr, "pawl {}: {}\n", to_string(level), message);
 }

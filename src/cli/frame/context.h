@@ -1,14 +1,17 @@
-// What every command needs: where the store is, and how to answer.
+// What every command needs: the store's URL and the form of the output.
 #pragma once
 
+#include <chrono>
 #include <pawl/store.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "cli/output/view.h"
+
 namespace pawl::cli {
 
-/// 3 and above: only of commands that wait for a run.
+/// 3 and above are used only by commands that wait for a run.
 enum class ExitCode : int {
     ok = 0,
     failure = 1,
@@ -23,14 +26,13 @@ enum class Format { text, json };
 
 inline constexpr const char* default_url = "sqlite:pawl.db";
 
-/// The command line makes no sense; exit code 2.
+/// An invalid command line; exit code 2.
 class UsageError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// Standard output cannot be written. Nobody reads any more: `closed`, and nothing needs to be
-/// said.
+/// Standard output cannot be written. `closed`: the reader has gone away, which is not reported.
 class OutputError : public std::runtime_error {
 public:
     enum class Cause { closed, failed };
@@ -44,18 +46,21 @@ private:
 
 struct Context {
     std::string url = default_url;
-    bool url_given = false;  ///< by --url; the environment does not count
+    bool url_given = false;  ///< by --url, not by the environment
     Format format = Format::text;
+    ViewOptions view_options = {};
 
+    /// How text for people is laid out.
+    [[nodiscard]] View view() const { return make_view(view_options); }
     [[nodiscard]] bool json() const { return format == Format::json; }
-    /// Log lines go to standard error, as JSON objects when --json was given.
+    /// Log lines go to standard error, as JSON objects if --json was given.
     [[nodiscard]] Store connect(ConnectOptions options = {}) const;
 
-    /// The result, with a line end, on standard output; it has left the process when this returns.
+    /// Writes the result, with a line end, to standard output, and flushes it.
     void print(std::string_view result) const;
-    /// Prints the one that was asked for: a JSON text, or a sentence for people.
+    /// Prints the form that was asked for: a JSON text, or a text for people.
     void answer(std::string_view as_json, std::string_view as_text) const;
-    /// A remark for people on standard error; nothing with --json.
+    /// Prints a remark for people on standard error; nothing with --json.
     void remark(std::string_view text) const;
 };
 

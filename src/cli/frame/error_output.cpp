@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 
+#include "cli/frame/similar_name.h"
 #include "cli/frame/suggest.h"
 #include "cli/output/render.h"
 
@@ -11,6 +12,7 @@ namespace pawl::cli {
 
 namespace {
 
+// ID stands for the run, NAME for the queue, workflow, flow or schedule that the message names.
 const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a table
     switch (code) {
         case ErrorCode::not_installed:
@@ -18,41 +20,42 @@ const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a 
         case ErrorCode::schema_too_old:
             return "run: pawl install   (it upgrades the schema)";
         case ErrorCode::schema_too_new:
-            return "upgrade pawl: a newer one wrote this database";
+            return "upgrade pawl: a newer version wrote this database";
         case ErrorCode::queue_not_found:
             return "run: pawl queue create NAME   (pawl queue list shows the queues that exist)";
         case ErrorCode::queue_not_empty:
             return "empty it first, or run: pawl queue delete NAME --force";
         case ErrorCode::message_not_found:
-            return "pawl message list QUEUE and pawl archive list QUEUE show what is there";
+            return "run: pawl message list NAME, or: pawl archive list NAME";
         case ErrorCode::worker_not_found:
             return "run: pawl worker list --all";
         case ErrorCode::invalid_transition:
-            return "pawl worker list --all shows in which state each worker is";
+            return "pawl worker list --all shows the status of each worker";
         case ErrorCode::workflow_not_found:
             return "run: pawl workflow create NAME   (pawl workflow list shows those that exist)";
         case ErrorCode::workflow_has_runs:
-            return "pawl run list --workflow NAME shows them; pawl run cancel ID ends one";
+            return "run: pawl run list --workflow NAME   (cancel these runs, or let them end)";
         case ErrorCode::workflow_queue:
-            return "use: pawl trigger NAME JSON to start a run; pawl run cancel ID to end one";
+            return "use: pawl trigger NAME JSON";
         case ErrorCode::flow_not_found:
-            return "run: pawl flow create SLUG   (pawl flow list shows those that exist)";
+            return "run: pawl flow create NAME   (pawl flow list shows those that exist)";
         case ErrorCode::flow_mismatch:
-            return "pawl flow shape SLUG shows it as it is; a new name is a new version";
+            return "pawl flow shape NAME shows the stored flow; a new name is a new version";
         case ErrorCode::run_not_found:
-            return "run: pawl run list   (with --deleted, deleted ones too)";
+            return "run: pawl run list   (with --deleted it includes deleted runs)";
         case ErrorCode::run_finished:
-            return "to do it again: pawl run retry ID, or pawl run fork ID STEP";
+            return "to execute it again: pawl run retry ID, or: pawl run fork ID STEP";
         case ErrorCode::run_not_failed:
-            return "to do a part of it again: pawl run fork ID STEP";
+            return "to execute a part of it again: pawl run fork ID STEP";
         case ErrorCode::step_not_found:
         case ErrorCode::step_finished:
-            return "pawl run steps ID shows the steps and their states";
+            return "pawl run steps ID shows the steps and their status";
         case ErrorCode::step_not_waiting:
             return "pawl run steps ID shows the steps; --early keeps the data for a later pause";
         case ErrorCode::execution_failed:
-            return "pawl run show ID tells more; to do it again: pawl run retry ID";
+            return "pawl run show ID shows more; to execute it again: pawl run retry ID";
         case ErrorCode::wait_timeout:
+        case ErrorCode::wait_stopped:
             return "wait again with: pawl run wait ID";
         case ErrorCode::invalid_url:
         case ErrorCode::backend_missing:
@@ -72,7 +75,7 @@ const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a 
         case ErrorCode::test_clock:
             return "a test has replaced this store's clock; use another store";
         case ErrorCode::listen_failed:
-            return "choose another port, or 0 for any free one";
+            return "choose another port, or 0 for any free port";
         case ErrorCode::invalid_argument:
         case ErrorCode::run_deleted:
         case ErrorCode::run_cancelled:
@@ -94,7 +97,8 @@ const char* hint_for(ErrorCode code) {  // NOLINT(readability-function-size): a 
 ExitCode exit_code_for(ErrorCode code) {
     if (code == ErrorCode::execution_failed) return ExitCode::run_failed;
     if (code == ErrorCode::run_cancelled) return ExitCode::run_cancelled;
-    if (code == ErrorCode::wait_timeout) return ExitCode::not_ended;
+    if (code == ErrorCode::wait_timeout || code == ErrorCode::wait_stopped)
+        return ExitCode::not_ended;
     if (code == ErrorCode::run_not_found || code == ErrorCode::run_deleted)
         return ExitCode::no_such_run;
     if (code == ErrorCode::connection_failed || code == ErrorCode::timeout ||
@@ -103,7 +107,7 @@ ExitCode exit_code_for(ErrorCode code) {
     return ExitCode::failure;
 }
 
-// The run or the name that the error is about, in place of the hint's placeholder.
+// Replaces a placeholder of the hint by the run or the name that the error is about.
 void fill_in(std::string& hint, std::string_view placeholder, std::string_view value) {
     if (value.empty()) return;
     for (auto at = hint.find(placeholder); at != std::string::npos;
@@ -138,14 +142,19 @@ void hide_passwords_of(std::vector<std::string> words) {
     command_words() = std::move(words);
 }
 
-Failure describe(const Error& error) {
+Failure describe(const Context& context, const Error& error) {
     Failure failure{std::string(to_string(error.code())), error.what(), hint_for(error.code())};
+    const std::string name(name_in(failure.message));
     fill_in(failure.hint, "ID", run_in(failure.message));
-    for (const std::string_view placeholder : {"NAME", "SLUG", "QUEUE"})
-        fill_in(failure.hint, placeholder, name_in(failure.message));
-    if (error.in_doubt())
-        failure.hint =
-            "the answer was lost: it may or may not be done, so look before repeating it";
+    fill_in(failure.hint, "NAME", name);
+    if (const auto* hinted = dynamic_cast<const HintedError*>(&error)) {
+        failure.hint = hinted->hint();
+    } else if (error.in_doubt()) {
+        failure.hint = "the outcome is unknown: check whether it was done before you repeat it";
+    } else if (failure.message.find("did you mean") == std::string::npos) {
+        const auto similar = similar_name(context, error.code(), name);
+        if (!similar.empty()) failure.hint = similar;
+    }
     return failure;
 }
 
@@ -153,7 +162,7 @@ ExitCode waiting(const Context& context, const std::function<ExitCode()>& wait) 
     try {
         return wait();
     } catch (const Error& error) {
-        report(context.format, describe(error));
+        report(context.format, describe(context, error));
         return exit_code_for(error.code());
     }
 }

@@ -1,4 +1,4 @@
-// The look of --help. Only for files that include CLI11 anyway.
+// The layout of --help. Only for files that include CLI11 anyway.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,7 +6,7 @@
 
 namespace pawl::cli {
 
-/// CLI11's own, without its remarks about what excludes what: errors say that when it matters.
+/// CLI11's formatter without its remarks about options that exclude each other: errors name them.
 class HelpFormatter : public CLI::Formatter {
 public:
     HelpFormatter() { column_width(30); }

@@ -15,7 +15,7 @@ Json json_input(const std::optional<std::string>& argument) {
         text.assign(std::istreambuf_iterator<char>(std::cin), {});
         text.erase(text.find_last_not_of(" \t\r\n") + 1);
     }
-    // The store checks too; here it is refused before anything is connected.
+    // The store checks it too; here bad JSON is refused before the store is opened.
     if (const auto problem = json_problem(text)) throw Error(ErrorCode::invalid_payload, *problem);
     return Json(std::move(text));
 }

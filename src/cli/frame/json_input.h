@@ -7,7 +7,7 @@
 
 namespace pawl::cli {
 
-/// "-" reads standard input to its end; nothing given is null. Throws Error(invalid_payload).
+/// "-" reads standard input to its end; a missing argument is null. Throws Error(invalid_payload).
 [[nodiscard]] Json json_input(const std::optional<std::string>& argument);
 
 }  // namespace pawl::cli

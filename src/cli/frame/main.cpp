@@ -1,13 +1,15 @@
-// pawl: the command line. Parses, runs the chosen action, turns what it throws into an exit code.
+// pawl: the command line. Parses it, runs the chosen action, and turns exceptions into exit codes.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <pawl/version.h>
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/frame/commands.h"
@@ -20,8 +22,8 @@ namespace pawl::cli {
 namespace {
 
 constexpr const char* footer = R"(Examples:
-  pawl demo                                     see it work, no server needed
-  pawl install                                  make the store (default sqlite:pawl.db)
+  pawl demo                                     shows a crash and a recovery; needs no server
+  pawl install                                  creates the store (default sqlite:pawl.db)
   pawl queue create mail
   pawl enqueue mail '{"to":"ada"}' --priority 5
   pawl dequeue mail --archive --json
@@ -32,19 +34,27 @@ constexpr const char* footer = R"(Examples:
   pawl schedule create nightly zip_files '30 2 * * *' --time-zone Europe/London
   pawl --url postgresql://me@db/app stats
 
-Durations: 500ms 10s 5m 2h 1d. Exit codes: 0 done, 1 failed, 2 wrong usage; of a run that was
-waited for: 3 failed, 4 cancelled, 5 not ended yet, 6 no such run, 7 no store.)";
+Durations are written 500ms, 10s, 5m, 2h or 1d. Times are RFC 3339 (2026-01-31T12:00:00Z), now, or
+a distance from now: --since 1h means an hour ago, --at 1h means in an hour.
+
+Exit codes: 0 done, 1 failed, 2 invalid command line. Commands that wait for a run: 3 the run
+failed, 4 it was cancelled, 5 it has not ended, 6 there is no such run, 7 there is no store.)";
 
 void build(CLI::App& app, const Command& root, Context& context) {
     app.name("pawl");
     app.set_version_flag("--version", "pawl " PAWL_VERSION);
-    app.set_help_flag("-h,--help", "Print help and exit");
+    app.set_help_flag("-h,--help", "Print this help and exit");
     app.formatter(std::make_shared<HelpFormatter>());
-    app.footer(footer);
-    app.fallthrough();  // --url and --json are also understood after the command
+    app.fallthrough();  // global options may follow the command
+    auto& view = context.view_options;
     root.option("--url", context.url, "The store (default sqlite:pawl.db)")
         .environment("--url", "PAWL_URL")
-        .flag("--json", context.format, Format::json, "Answer in JSON");
+        .flag("--json", context.format, Format::json, "Print JSON; times are in UTC")
+        .flag("--full", view.full, true, "Show every column and whole values, however long")
+        .flag("--utc", view.times, TimeStyle::utc, "Show times in UTC, also where lists show ages")
+        .flag("--local", view.times, TimeStyle::local, "Show times in the local time zone")
+        .option("--color", view.color, "Use colors (default auto: on a terminal)")
+        .exclusive({"--utc", "--local"});
     add_install_commands(root);
     add_doctor_command(root);
     add_queue_commands(root);
@@ -66,6 +76,7 @@ void build(CLI::App& app, const Command& root, Context& context) {
     add_demo_command(root);
     add_demo_worker_command(root);
     add_completion_command(root);
+    app.footer(footer);  // at the end: commands inherit what their parent has when they are added
 }
 
 std::string named_command(const CLI::App& app) {
@@ -78,7 +89,7 @@ const CLI::App& named_app(const CLI::App& app) {
     return below.empty() ? app : named_app(*below.front());
 }
 
-// The commands, or the options, that may stand in its place.
+// The commands, or the options, that may be used in its place.
 std::vector<std::string> known_words(const CLI::App& app, std::string_view stranger) {
     std::vector<std::string> words;
     const CLI::App& named = named_app(app);
@@ -96,13 +107,39 @@ std::vector<std::string> known_words(const CLI::App& app, std::string_view stran
     return words;
 }
 
-// In the order in which they were given; CLI11 names them in the opposite one.
+// A group without one of its commands: CLI11 does not say which commands it has.
+std::optional<std::string> missing_command(const CLI::App& app, const CLI::ParseError& error) {
+    const auto commands = known_words(app, "");
+    if (error.get_name() != "RequiredError" || commands.empty()) return std::nullopt;
+    std::string message = named_command(app) + " needs a command: ";
+    for (const std::string& command : commands)
+        message += command + (command == commands.back() ? "" : ", ");
+    return message;
+}
+
+// "--max: 1 required N missing" and "--delay excludes --at" are CLI11's.
+std::string in_plain_words(const CLI::ParseError& error) {
+    const std::string text = error.what();
+    const auto split = [&](const std::string& separator) {
+        const auto at = text.find(separator);
+        const bool found = at != std::string::npos;
+        return std::pair(text.substr(0, at), found ? text.substr(at + separator.size()) : "");
+    };
+    if (error.get_name() == "ArgumentMismatch") return split(":").first + " needs a value";
+    if (error.get_name() == "ExcludesError") {
+        const auto [one, other] = split(" excludes ");
+        if (!other.empty()) return "give only one of " + one + " and " + other;
+    }
+    return text;
+}
+
+// Names unexpected words in the order in which they were given; CLI11 reverses it.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
     const auto strangers = app.remaining(true);
-    if (strangers.empty()) return error.what();
+    if (strangers.empty()) return missing_command(app, error).value_or(in_plain_words(error));
     const bool command_missing = error.get_name() == "RequiredError";
     const bool extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-    if (!command_missing && !extras) return error.what();
+    if (!command_missing && !extras) return in_plain_words(error);
     const std::string guess = nearest(strangers.front(), known_words(app, strangers.front()));
     const std::string mean = guess.empty() ? "" : "; did you mean " + guess + "?";
     if (command_missing || strangers.front().starts_with("-"))
@@ -136,8 +173,7 @@ ExitCode explain(const CLI::App& app, const CLI::ParseError& error, Format forma
     return ExitCode::usage;
 }
 
-ExitCode parse_and_run(std::span<char* const> words) {
-    Context context;
+ExitCode parse_and_run(std::span<char* const> words, Context& context) {
     context.url_given = names_url(words);
     Action action;
     CLI::App app{"Durable workflows and message queues on SQLite or PostgreSQL."};
@@ -157,10 +193,11 @@ ExitCode parse_and_run(std::span<char* const> words) {
 
 ExitCode guarded(std::span<char* const> words) {
     hide_passwords_of({words.begin(), words.end()});
+    Context context;
     try {
-        return parse_and_run(words);
+        return parse_and_run(words, context);
     } catch (const Error& error) {
-        report(format_of(words), describe(error));
+        report(format_of(words), describe(context, error));
     } catch (const OutputError& error) {
         if (error.cause() == OutputError::Cause::failed)
             report(format_of(words), {"output_failed", error.what(), ""});
@@ -175,7 +212,7 @@ ExitCode guarded(std::span<char* const> words) {
 }  // namespace pawl::cli
 
 int main(int argc, char** argv) {
-    std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error to handle, not a death
+    std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone away is an error of the write
     const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
     return static_cast<int>(pawl::cli::guarded(words));
 }

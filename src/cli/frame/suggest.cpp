@@ -7,7 +7,7 @@ namespace pawl::cli {
 
 namespace {
 
-// Levenshtein's distance; two letters in the wrong order count as one change.
+// Levenshtein distance; two letters in the wrong order count as one change.
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::vector<std::size_t>> cost(
         a.size() + 1, std::vector<std::size_t>(b.size() + 1)
@@ -35,7 +35,7 @@ void replace_all(std::string& text, const std::string& part, const std::string& 
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
     std::string best;
-    std::size_t least = word.size() / 3 + 2;  // more changes than that are another word
+    std::size_t least = word.size() / 3 + 2;  // with more changes it is another word
     for (const std::string& candidate : known) {
         const std::size_t changes = distance(word, candidate);
         if (changes >= least) continue;

@@ -1,4 +1,4 @@
-// "did you mean": the known word that is nearest to a mistyped one.
+// "did you mean" for mistyped words.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace pawl::cli {
 
-/// Empty if none is near.
+/// The known word that needs the fewest changes; empty if all need too many.
 [[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-/// `text` without the passwords of URLs among `words`: one may be given in the wrong place.
+/// `text` without the passwords of URLs among `words`: a URL may have been given as an argument by
+/// mistake.
 [[nodiscard]] std::string without_passwords(
     std::string text, const std::vector<std::string>& words
 );

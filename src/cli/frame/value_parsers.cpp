@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/frame/literals.h"
+
 namespace pawl::cli {
 
 namespace {
@@ -22,6 +24,13 @@ constexpr std::array units{
     std::pair<std::string_view, Duration>{"h", 1h},
     std::pair<std::string_view, Duration>{"d", 24h},
 };
+
+constexpr Duration longest_distance = 24h * 365 * 100;  // between now and a relative time
+
+std::string_view to_string(ColorMode mode) {
+    if (mode == ColorMode::automatic) return "auto";
+    return mode == ColorMode::always ? "always" : "never";
+}
 
 template <class Number>
 Number whole_number(const std::string& text) {
@@ -42,9 +51,12 @@ bool same_letters(std::string_view one, std::string_view other) {
 template <class Word>
 Word one_of(const std::string& text, std::initializer_list<Word> words) {
     for (const auto word : words) {
-        if (to_string(word) == text) return word;
+        if (same_letters(to_string(word), text)) return word;
     }
-    throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, type_name(Word{})));
+    auto known = type_name(Word{});
+    for (auto at = known.find('|'); at != std::string::npos; at = known.find('|'))
+        known.replace(at, 1, ", ");
+    throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, known));
 }
 
 // Reads RFC 3339 from left to right; every failure is the same sentence.
@@ -94,7 +106,7 @@ public:
     }
     [[noreturn]] void fail() const {
         throw std::invalid_argument(
-            fmt::format("'{}' is not a time like 2026-01-31T12:00:00Z or ...+02:00", text_)
+            fmt::format("'{}' is not a time like 2026-01-31T12:00:00Z, 1h or now", text_)
         );
     }
 
@@ -150,34 +162,37 @@ void parse_value(const std::string& text, Timestamp& value) {
         std::chrono::sys_days(year / month / day) + hours + minutes + seconds + fraction - offset;
 }
 
-void parse_value(const std::string& text, MessageState& value) {
-    for (const auto state : {MessageState::ready, MessageState::waiting, MessageState::leased}) {
-        if (to_string(state) != text) continue;
-        value = state;
-        return;
+Timestamp parse_time(const std::string& text, Bare bare, Timestamp now) {
+    if (text == "now") return now;
+    const bool has_sign = text.starts_with('+') || text.starts_with('-');
+    const bool before = has_sign ? text.starts_with('-') : bare == Bare::ago;
+    const std::string length = has_sign ? text.substr(1) : text;
+    if (std::ranges::any_of(units, [&](const auto& unit) {
+            return length.ends_with(unit.first);
+        })) {
+        Duration duration{};
+        parse_value(length, duration);
+        if (duration > longest_distance)
+            throw std::invalid_argument(fmt::format("'{}' is too far away from now", text));
+        return before ? now - duration : now + duration;
     }
-    throw std::invalid_argument(fmt::format("'{}' is not ready, waiting or leased", text));
+    Timestamp time;
+    parse_value(text, time);
+    return time;
 }
 
+void parse_value(const std::string& text, MessageState& value) {
+    using enum MessageState;
+    value = one_of(text, {ready, waiting, leased});
+}
 void parse_value(const std::string& text, RunStatus& value) {
     using enum RunStatus;
-    for (const auto status : {queued, running, paused, success, error, cancelled}) {
-        if (!same_letters(to_string(status), text)) continue;
-        value = status;
-        return;
-    }
-    throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, type_name(value)));
+    value = one_of(text, {queued, running, paused, success, error, cancelled});
 }
-
 void parse_value(const std::string& text, AuditLevel& value) {
-    for (const auto level : {AuditLevel::off, AuditLevel::exceptions, AuditLevel::all}) {
-        if (to_string(level) != text) continue;
-        value = level;
-        return;
-    }
-    throw std::invalid_argument(fmt::format("'{}' is not off, exceptions or all", text));
+    using enum AuditLevel;
+    value = one_of(text, {off, exceptions, all});
 }
-
 void parse_value(const std::string& text, WhenUnmet& value) {
     using enum WhenUnmet;
     value = one_of(text, {skip, skip_cascade, fail});
@@ -189,53 +204,30 @@ void parse_value(const std::string& text, WhenExhausted& value) {
 void parse_value(const std::string& text, Json& value) {
     value = Json(text);
 }
-
 void parse_value(const std::string& text, Overlap& value) {
-    for (const auto overlap : {Overlap::allow, Overlap::skip, Overlap::queue_one}) {
-        if (to_string(overlap) != text) continue;
-        value = overlap;
-        return;
-    }
-    throw std::invalid_argument(fmt::format("'{}' is not allow, skip or queue-one", text));
+    using enum Overlap;
+    value = one_of(text, {allow, skip, queue_one});
 }
-
 void parse_value(const std::string& text, CatchUp& value) {
-    for (const auto catch_up : {CatchUp::none, CatchUp::last, CatchUp::all}) {
-        if (to_string(catch_up) != text) continue;
-        value = catch_up;
-        return;
-    }
-    throw std::invalid_argument(fmt::format("'{}' is not none, last or all", text));
+    using enum CatchUp;
+    value = one_of(text, {none, last, all});
 }
-
 void parse_value(const std::string& text, PublishLevel& value) {
-    for (const auto level : {PublishLevel::off, PublishLevel::alerts, PublishLevel::ends}) {
-        if (to_string(level) != text) continue;
-        value = level;
-        return;
-    }
-    throw std::invalid_argument(fmt::format("'{}' is not off, alerts or ends", text));
+    using enum PublishLevel;
+    value = one_of(text, {off, alerts, ends});
 }
-
 void parse_value(const std::string& text, OutboxStatus& value) {
     using enum OutboxStatus;
-    for (const auto status : {pending, published, parked}) {
-        if (!same_letters(to_string(status), text)) continue;
-        value = status;
-        return;
-    }
-    throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, type_name(value)));
+    value = one_of(text, {pending, published, parked});
 }
-
 void parse_value(const std::string& text, RetentionKind& value) {
     using enum RetentionKind;
-    for (const auto kind :
-         {success, failed, events, archive, dead_letters, outbox, deleted, workers}) {
-        if (to_string(kind) != text) continue;
-        value = kind;
-        return;
-    }
-    throw std::invalid_argument(fmt::format("'{}' is not one of {}", text, type_name(value)));
+    value =
+        one_of(text, {success, failed, events, archive, dead_letters, outbox, deleted, workers});
+}
+void parse_value(const std::string& text, ColorMode& value) {
+    using enum ColorMode;
+    value = one_of(text, {automatic, always, never});
 }
 
 std::string rfc3339_seconds(Timestamp time) {
@@ -258,6 +250,10 @@ std::string rfc3339(Timestamp time) {
     const auto fraction = time - std::chrono::floor<std::chrono::seconds>(time);
     text.insert(text.size() - 1, fmt::format(".{:06}", fraction.count()));
     return text;
+}
+
+std::string counted(std::int64_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
 std::string short_duration(Duration duration) {

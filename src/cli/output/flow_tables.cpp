@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "cli/frame/literals.h"
 #include "cli/frame/value_parsers.h"
 #include "cli/output/run_tables.h"
 #include "cli/output/table.h"
@@ -37,14 +38,14 @@ std::string condition(const FlowStepOptions& options) {
     return fmt::format("{}; else {}", fmt::join(parts, ", "), to_string(options.when_unmet));
 }
 
-// "1 of 3": done and all; nothing before the step has started.
+// "1 of 3" tasks are done; "-" before the step has started.
 std::string progress(const StepInfo& step) {
     if (!step.initial_tasks) return "-";
     const int done = *step.initial_tasks - step.remaining_tasks.value_or(0);
     return fmt::format("{} of {}", done, *step.initial_tasks);
 }
 
-// What the step gave, why it gave nothing, or what it waits for.
+// The output of the step, why it has none, or what it waits for.
 std::string result_in_flow(const StepInfo& step) {
     if (!step.skip_reason.empty())
         return step.error ? step.skip_reason + ": " + step.error->text : step.skip_reason;
@@ -55,13 +56,13 @@ std::string result_in_flow(const StepInfo& step) {
     return fmt::format("waits for {} step{}", waits_for, waits_for == 1 ? "" : "s");
 }
 
-// A failed attempt's error stays on the task; of one that succeeded later nobody asks for it.
+// The error of a failed attempt stays with the task; if it succeeded later, the output counts.
 std::string result_in_flow(const TaskInfo& task) {
     if (task.output) return task.output->text;
     return or_dash(task.error);
 }
 
-bool tells_something(const TaskInfo& task) {
+bool is_notable(const TaskInfo& task) {
     using enum TaskStatus;
     return task.status == running || task.status == error || !task.error.empty();
 }
@@ -72,23 +73,23 @@ std::string flow_settings(const FlowOptions& options) {
     return fmt::format(
         "max attempts {}, base delay {}, timeout {}",
         number_text(options.max_attempts),
-        duration_text(options.base_delay),
-        timeout_text(options.timeout)
+        duration_text(options.backoff_base),
+        timeout_text(options.task_timeout)
     );
 }
 
-std::string flow_shape_table(const FlowShape& shape) {
+std::string flow_shape_table(const View& view, const FlowShape& shape) {
     Table table(
         {{"#", Align::right},
-         {"STEP"},
+         Column{"STEP"}.cut_to(16),
          {"TYPE"},
-         {"AFTER"},
-         {"ATTEMPTS", Align::right},
-         {"BASE DELAY", Align::right},
-         {"TIMEOUT", Align::right},
-         {"START DELAY", Align::right},
-         {"EXHAUSTED"},
-         {"CONDITION"}}
+         Column{"AFTER"}.cut_to(12),
+         Column{"ATTEMPTS", Align::right}.left_out(5),
+         Column{"BASE DELAY", Align::right}.left_out(2),
+         Column{"TIMEOUT", Align::right}.left_out(4),
+         Column{"START DELAY", Align::right}.left_out(1),
+         Column{"EXHAUSTED"}.left_out(3),
+         Column{"CONDITION"}.cut_to(16)}
     );
     for (std::size_t i = 0; i < shape.steps.size(); ++i) {
         const auto& step = shape.steps[i];
@@ -99,14 +100,14 @@ std::string flow_shape_table(const FlowShape& shape) {
              std::string(to_string(step.type)),
              joined(step.deps),
              number_text(options.max_attempts),
-             duration_text(options.base_delay),
-             timeout_text(options.timeout),
+             duration_text(options.backoff_base),
+             timeout_text(options.task_timeout),
              options.start_delay == 0ms ? "-" : short_duration(options.start_delay),
              std::string(to_string(options.when_exhausted)),
              condition(options)}
         );
     }
-    return table.text(terminal_width());
+    return table.text(view);
 }
 
 std::vector<std::string> dependencies(const FlowShape& flow, const std::string& step) {
@@ -115,17 +116,17 @@ std::vector<std::string> dependencies(const FlowShape& flow, const std::string& 
 }
 
 std::string flow_step_table(
-    const RunInfo& run, const std::vector<StepInfo>& steps, const FlowShape& flow
+    const View& view, const RunInfo& run, const std::vector<StepInfo>& steps, const FlowShape& flow
 ) {
     Table table(
         {{"#", Align::right},
-         {"STEP"},
-         {"AFTER"},
-         {"STATUS"},
+         Column{"STEP"}.cut_to(16),
+         Column{"AFTER"}.left_out(1).cut_to(10),
+         Column{"STATUS"}.status(),
          {"TASKS", Align::right},
-         {"STARTED", Align::right},
+         Column{"STARTED", Align::right}.left_out(2),
          {"TOOK", Align::right},
-         {"RESULT"}}
+         Column{"RESULT"}.cut_to(24)}
     );
     for (const auto& step : steps) {
         table.add(
@@ -139,27 +140,27 @@ std::string flow_step_table(
              result_in_flow(step)}
         );
     }
-    return table.text(terminal_width());
+    return table.text(view);
 }
 
 std::string task_table(
-    const RunInfo& run, const std::vector<TaskInfo>& tasks, WorkerNames& workers
+    const View& view, const RunInfo& run, const std::vector<TaskInfo>& tasks, WorkerNames& workers
 ) {
     Table table(
-        {{"TASK"},
+        {Column{"TASK"}.cut_to(16),
          {"INDEX", Align::right},
-         {"STATUS"},
-         {"ATTEMPTS", Align::right},
-         {"DELIVERY", Align::right},
-         {"WORKER"},
-         {"QUEUED", Align::right},
-         {"STARTED", Align::right},
+         Column{"STATUS"}.status(),
+         Column{"ATTEMPTS", Align::right}.left_out(5),
+         Column{"DELIVERY", Align::right}.left_out(2),
+         Column{"WORKER"}.left_out(3),
+         Column{"QUEUED", Align::right}.left_out(1),
+         Column{"STARTED", Align::right}.left_out(4),
          {"TOOK", Align::right},
-         {"RESULT"}}
+         Column{"RESULT"}.cut_to(24)}
     );
     std::size_t shown = 0;
     for (const auto& task : tasks) {
-        if (tasks.size() > most_tasks && (shown == most_tasks || !tells_something(task))) continue;
+        if (tasks.size() > most_tasks && (shown == most_tasks || !is_notable(task))) continue;
         ++shown;
         table.add(
             {task.task.step,
@@ -174,12 +175,10 @@ std::string task_table(
              result_in_flow(task)}
         );
     }
-    auto text = table.empty() ? std::string() : table.text(terminal_width());
+    auto text = table.empty() ? std::string() : table.text(view);
     if (shown < tasks.size())
         text += fmt::format(
-            "{} of {} tasks are not shown here: --json has all\n",
-            tasks.size() - shown,
-            tasks.size()
+            "{} of {} tasks are not shown; --json prints all\n", tasks.size() - shown, tasks.size()
         );
     return text;
 }
@@ -203,7 +202,7 @@ std::string polled_table(const std::vector<Task>& tasks) {
              task.input.text}
         );
     }
-    return table.text(0);  // who takes a task wants all of it
+    return table.text(View{.full = true});
 }
 
 }  // namespace pawl::cli

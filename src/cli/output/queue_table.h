@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/output/view.h"
+
 namespace pawl::cli {
 
-[[nodiscard]] std::string queue_table(const std::vector<QueueStats>& queues);
+[[nodiscard]] std::string queue_table(const View& view, const std::vector<QueueStats>& queues);
 
 }  // namespace pawl::cli

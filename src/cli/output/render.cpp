@@ -160,6 +160,10 @@ std::string to_json(const WorkerInfo& worker) {
     });
 }
 
+std::string to_json(const std::string& text) {
+    return dump(Object(text));
+}
+
 std::string to_json(const std::vector<std::string>& texts) {
     return dump(Object(texts));
 }

@@ -1,5 +1,5 @@
 // The JSON that --json prints. Shapes are a promise (docs/cli.md): fields are added, never changed.
-// Ids are numbers, times RFC 3339 in UTC, durations milliseconds, and what is absent is null.
+// Ids are numbers, times RFC 3339 in UTC, durations milliseconds; missing values are null.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,10 @@ using JsonValue = std::variant<std::string, std::int64_t, bool>;
 );
 /// Elements are JSON texts; one per line.
 [[nodiscard]] std::string json_array(const std::vector<std::string>& elements);
-/// `object` with one more field, whose value is JSON text as it stands.
+/// `object` with one more field, whose value is JSON text.
 [[nodiscard]] std::string with_field(std::string object, const char* key, const std::string& value);
 
-/// Payloads are embedded byte for byte: no number is rounded on its way through.
+/// Payloads are embedded byte for byte, so that no number is rounded.
 [[nodiscard]] std::string to_json(const Message& message);
 [[nodiscard]] std::string to_json(const ArchivedMessage& message);
 [[nodiscard]] std::string to_json(const QueueInfo& queue);
@@ -46,17 +46,18 @@ using JsonValue = std::variant<std::string, std::int64_t, bool>;
 [[nodiscard]] std::string to_json(const WorkflowInfo& workflow);
 [[nodiscard]] std::string to_json(const WorkflowMetrics& metrics);
 [[nodiscard]] std::string to_json(const RunInfo& run);
-[[nodiscard]] std::string relative_json(const RunInfo& run);  // only what makes it a relative
+[[nodiscard]] std::string relative_json(const RunInfo& run);  // for a list of related runs
 [[nodiscard]] std::string to_json(const RunCounts& counts);
 [[nodiscard]] std::string to_json(const StepInfo& step);
 [[nodiscard]] std::string to_json(const TaskInfo& task);  // as it is stored
-[[nodiscard]] std::string to_json(const Task& task);      // as it is handed out
+[[nodiscard]] std::string to_json(const Task& task);      // as it is delivered
 [[nodiscard]] std::string to_json(const ScheduleInfo& schedule);
 [[nodiscard]] std::string to_json(const RunEvent& event);
 [[nodiscard]] std::string to_json(const HistoryEntry& entry);
 [[nodiscard]] std::string to_json(const OutboxEvent& event);
 [[nodiscard]] std::string to_json(const RetentionPolicy& policy);
 [[nodiscard]] std::string to_json(const PruneReport& report);
+[[nodiscard]] std::string to_json(const std::string& text);
 [[nodiscard]] std::string to_json(const std::vector<std::string>& texts);
 [[nodiscard]] std::string to_json(const std::vector<MessageId>& ids);
 
@@ -68,7 +69,7 @@ template <class T>
     return json_array(elements);
 }
 
-/// What keeps a line of text from being JSON, if anything does.
+/// Why the text is not JSON; nothing if it is.
 [[nodiscard]] std::optional<std::string> json_problem(const std::string& text);
 
 }  // namespace pawl::cli

@@ -1,4 +1,4 @@
-// How the JSON texts of render.h are made. Only for the files that make them.
+// Helpers of the files that implement render.h.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace pawl::cli {
 
 using Object = nlohmann::ordered_json;
 
-// Texts from outside may hold anything; broken UTF-8 must not keep the rest from being shown.
+// Broken UTF-8 in a text must not prevent the output of the rest.
 inline std::string dump(const Object& value) {
     return value.dump(-1, ' ', false, Object::error_handler_t::replace);
 }
@@ -31,7 +31,7 @@ inline Object or_null(std::optional<Duration> duration) {
 inline Object or_null(std::optional<Timestamp> time) {
     return time ? Object(rfc3339(*time)) : Object();
 }
-// With the field "at_least": the names of the counts that are lower bounds.
+// Adds the field "at_least": the names of the counts that are lower bounds.
 inline std::string dump_with_counts(
     Object object, std::initializer_list<std::pair<const char*, Count>> counts
 ) {

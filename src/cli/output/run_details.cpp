@@ -7,13 +7,13 @@
 namespace pawl::cli {
 
 RunSteps look_up_steps(const Store& store, RunId id) {
-    RunSteps found{store.get_run(id), store.steps(id), std::nullopt};
-    if (found.run.remaining_steps) found.flow = store.get_flow_shape(found.run.workflow);
+    RunSteps found{store.run(id).info(), store.run(id).steps(), std::nullopt};
+    if (found.run.remaining_steps) found.flow = store.flow_shape(found.run.workflow);
     return found;
 }
 
-std::string RunSteps::as_text(WorkerNames& workers) const {
-    return flow ? flow_step_table(run, steps, *flow) : step_table(run, steps, workers);
+std::string RunSteps::as_text(const View& view, WorkerNames& workers) const {
+    return flow ? flow_step_table(view, run, steps, *flow) : step_table(view, run, steps, workers);
 }
 
 std::string RunSteps::as_json() const {
@@ -25,22 +25,22 @@ std::string RunSteps::as_json() const {
     return json_array(elements);
 }
 
-RunStory look_up(const Store& store, RunId id) {
-    RunStory story{look_up_steps(store, id), {}, store.events(id), store.lineage(id)};
-    if (story.steps.flow) story.tasks = store.tasks(id);
+RunDetails look_up(const Store& store, RunId id) {
+    RunDetails story{look_up_steps(store, id), {}, store.run(id).events(), store.run(id).lineage()};
+    if (story.steps.flow) story.tasks = store.run(id).tasks();
     return story;
 }
 
-std::string RunStory::as_text(WorkerNames& workers) const {
-    auto text = run_fields(steps.run, workers);
-    if (!steps.steps.empty()) text += "\n" + steps.as_text(workers);
-    if (!tasks.empty()) text += "\n" + task_table(steps.run, tasks, workers);
-    if (!events.empty()) text += "\n" + event_table(events, workers);
-    if (lineage.size() > 1) text += "\n" + lineage_table(steps.run, lineage);
+std::string RunDetails::as_text(const View& view, WorkerNames& workers) const {
+    auto text = run_fields(view, steps.run, find_wait(steps.run, steps.steps), workers);
+    if (!steps.steps.empty()) text += "\n" + steps.as_text(view, workers);
+    if (!tasks.empty()) text += "\n" + task_table(view, steps.run, tasks, workers);
+    if (!events.empty()) text += "\n" + event_table(view, events, workers);
+    if (lineage.size() > 1) text += "\n" + lineage_table(view, steps.run, lineage);
     return text;
 }
 
-std::string RunStory::as_json() const {
+std::string RunDetails::as_json() const {
     auto text = with_field(to_json(steps.run), "steps", steps.as_json());
     if (steps.flow) text = with_field(std::move(text), "tasks", json_array_of(tasks));
     text = with_field(std::move(text), "events", json_array_of(events));

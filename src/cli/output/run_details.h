@@ -1,4 +1,4 @@
-// Everything the store keeps about one run, for people and as JSON.
+// Everything that the store has about one run, for people and as JSON.
 #pragma once
 
 #include <optional>
@@ -7,30 +7,31 @@
 #include <string>
 #include <vector>
 
+#include "cli/output/view.h"
 #include "cli/output/worker_names.h"
 
 namespace pawl::cli {
 
-/// The steps of a run; of a flow's with what they depend on.
+/// The steps of a run; for a flow with their dependencies.
 struct RunSteps {
     RunInfo run;
     std::vector<StepInfo> steps;
     std::optional<FlowShape> flow;
 
-    [[nodiscard]] std::string as_text(WorkerNames& workers) const;
+    [[nodiscard]] std::string as_text(const View& view, WorkerNames& workers) const;
     [[nodiscard]] std::string as_json() const;
 };
 [[nodiscard]] RunSteps look_up_steps(const Store& store, RunId id);
 
-struct RunStory {
+struct RunDetails {
     RunSteps steps;
-    std::vector<TaskInfo> tasks;  // of a flow's run
+    std::vector<TaskInfo> tasks;  // only for the run of a flow
     std::vector<RunEvent> events;
-    std::vector<RunInfo> lineage;  // with the run itself
+    std::vector<RunInfo> lineage;  // including the run itself
 
-    [[nodiscard]] std::string as_text(WorkerNames& workers) const;
+    [[nodiscard]] std::string as_text(const View& view, WorkerNames& workers) const;
     [[nodiscard]] std::string as_json() const;
 };
-[[nodiscard]] RunStory look_up(const Store& store, RunId id);
+[[nodiscard]] RunDetails look_up(const Store& store, RunId id);
 
 }  // namespace pawl::cli

@@ -11,7 +11,7 @@ const std::string& WorkerNames::of(WorkerId id) {
 
 std::string WorkerNames::ask(WorkerId id) const {
     try {
-        return fmt::format("{} ({})", store_.worker(id).name, id.value());
+        return fmt::format("{} ({})", store_.worker_info(id).name, id.value());
     } catch (const Error& error) {
         if (error.code() != ErrorCode::worker_not_found) throw;
         return std::to_string(id.value());

@@ -1,4 +1,4 @@
-// Workers in tables: their names beside the ids.
+// Workers in tables: their names and ids.
 #pragma once
 
 #include <map>
@@ -7,11 +7,11 @@
 
 namespace pawl::cli {
 
-/// Asks the store once for each worker.
+/// Reads each worker from the store once.
 class WorkerNames {
 public:
     explicit WorkerNames(Store store) : store_(std::move(store)) {}
-    /// "worker-1 (7)"; only the number where the store has forgotten it, "-" for none.
+    /// "worker-1 (7)"; only the id if the worker was deleted, "-" for no worker.
     [[nodiscard]] const std::string& of(WorkerId id);
 
 private:

@@ -3,77 +3,50 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "generated/postgres_sql.h"
 #include "model/enum_names.h"
 
 namespace pawl::postgres {
 
 namespace {
 
-enum ClaimColumn {
-    col_message,
-    col_queue,
-    col_priority,
-    col_delivery,
-    col_strikes,
-    col_attempts,
-    col_enqueued_at,
-    col_visible_at,
-    col_last_error,
-    col_payload,
-    col_now,
-    col_next_due,
-    col_looked,
-    col_last_queue,
-    col_more,
-    // Of claim_runs() only.
-    col_is_run,
-    col_max_attempts,
-    col_started_at,
-    col_steps_loaded,
-    col_step_ids,
-    col_step_positions,
-    col_step_statuses,
-    col_step_attempts,
-    col_step_outputs,
-    col_step_errors,
-    col_step_wake_ats
-};
+using ClaimRow = sql::row::Claim;
+using ClaimedRunRow = sql::row::ClaimRuns;
+using ClaimedTaskRow = sql::row::ClaimTasks;
 
-// Of claim_tasks() only.
-enum TaskColumn {
-    col_task_run = col_more + 1,
-    col_task_step,
-    col_task_index,
-    col_task_attempts,
-    col_task_max_attempts,
-    col_task_timeout_ms
-};
+// The results of all claims begin with the columns of claim().
+template <std::size_t n>
+constexpr bool begins_like_claim(const std::array<std::string_view, n>& names) {
+    return std::equal(ClaimRow::names.begin(), ClaimRow::names.end(), names.begin());
+}
+static_assert(ClaimRow::names == sql::row::ClaimQueue::names);
+static_assert(begins_like_claim(ClaimedRunRow::names) && begins_like_claim(ClaimedTaskRow::names));
 
 Message read_message(const Rows& rows, int row, WorkerId worker) {
     Message message;
-    message.id = MessageId(rows.int8(row, col_message));
-    message.priority = rows.int4(row, col_priority);
-    message.delivery = rows.int4(row, col_delivery);
-    message.strikes = rows.int4(row, col_strikes);
-    message.attempts = rows.int4(row, col_attempts);
+    message.id = MessageId(rows.int8(row, ClaimRow::message_id));
+    message.priority = rows.int4(row, ClaimRow::priority);
+    message.delivery = rows.int4(row, ClaimRow::delivery);
+    message.strikes = rows.int4(row, ClaimRow::strikes);
+    message.attempts = rows.int4(row, ClaimRow::attempts);
     message.state = MessageState::leased;
-    message.enqueued_at = rows.time(row, col_enqueued_at);
-    message.visible_at = rows.time(row, col_visible_at);
+    message.enqueued_at = rows.time(row, ClaimRow::enqueued_at);
+    message.visible_at = rows.time(row, ClaimRow::visible_at);
     message.worker = worker;
-    message.last_error = rows.string(row, col_last_error);
-    message.payload.text = rows.text(row, col_payload);
+    message.last_error = rows.string(row, ClaimRow::last_error);
+    message.payload.text = rows.text(row, ClaimRow::payload);
     return message;
 }
 
 std::vector<seam::ReplayStep> read_steps(const Rows& rows, int row) {
-    const auto ids = rows.text_array(row, col_step_ids);
+    const auto ids = rows.text_array(row, ClaimedRunRow::step_ids);
     if (ids.empty()) return {};
-    const auto positions = rows.int4_array(row, col_step_positions);
-    const auto statuses = rows.text_array(row, col_step_statuses);
-    const auto attempts = rows.int4_array(row, col_step_attempts);
-    const auto outputs = rows.text_array(row, col_step_outputs);
-    const auto errors = rows.text_array(row, col_step_errors);
-    const auto wake_ats = rows.time_array(row, col_step_wake_ats);
+    const auto positions = rows.int4_array(row, ClaimedRunRow::step_positions);
+    const auto statuses = rows.text_array(row, ClaimedRunRow::step_statuses);
+    const auto attempts = rows.int4_array(row, ClaimedRunRow::step_attempts);
+    const auto outputs = rows.text_array(row, ClaimedRunRow::step_outputs);
+    const auto errors = rows.text_array(row, ClaimedRunRow::step_errors);
+    const auto wake_ats = rows.time_array(row, ClaimedRunRow::step_wake_ats);
     std::vector<seam::ReplayStep> steps(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
         seam::ReplayStep& step = steps[i];
@@ -89,16 +62,17 @@ std::vector<seam::ReplayStep> read_steps(const Rows& rows, int row) {
 }
 
 std::optional<seam::ClaimedRun> read_run(const Rows& rows, int row) {
-    if (!rows.boolean(row, col_is_run)) return std::nullopt;
+    if (!rows.boolean(row, ClaimedRunRow::is_run)) return std::nullopt;
     seam::ClaimedRun run;
-    if (!rows.is_null(row, col_max_attempts)) run.max_attempts = rows.int4(row, col_max_attempts);
-    run.started_at = rows.time(row, col_started_at);
-    run.steps_loaded = rows.boolean(row, col_steps_loaded);
+    if (!rows.is_null(row, ClaimedRunRow::max_attempts))
+        run.max_attempts = rows.int4(row, ClaimedRunRow::max_attempts);
+    run.started_at = rows.time(row, ClaimedRunRow::started_at);
+    run.steps_loaded = rows.boolean(row, ClaimedRunRow::steps_loaded);
     try {
         run.steps = read_steps(rows, row);
     } catch (const model::UnknownWord&) {
-        // An unknown status: recorded_steps() throws it again for this run alone, and the other
-        // runs of the claim are executed.
+        // An unknown status: recorded_steps() throws for this run alone, and the other runs of the
+        // claim are executed.
         run.steps_loaded = false;
     }
     return run;
@@ -106,17 +80,18 @@ std::optional<seam::ClaimedRun> read_run(const Rows& rows, int row) {
 
 seam::ClaimedTask read_task(const Rows& rows, int row) {
     seam::ClaimedTask task;
-    task.task.run = RunId(rows.int8(row, col_task_run));
-    task.task.step = rows.text(row, col_task_step);
-    task.task.task_index = rows.int4(row, col_task_index);
-    task.attempts = rows.int4(row, col_task_attempts);
-    task.max_attempts = rows.int4(row, col_task_max_attempts);
-    if (!rows.is_null(row, col_task_timeout_ms))
-        task.timeout = Duration(rows.int8(row, col_task_timeout_ms));
+    task.task.run = RunId(rows.int8(row, ClaimedTaskRow::run_id));
+    task.task.step = rows.text(row, ClaimedTaskRow::step_slug);
+    task.task.task_index = rows.int4(row, ClaimedTaskRow::task_index);
+    task.attempts = rows.int4(row, ClaimedTaskRow::task_attempts);
+    task.max_attempts = rows.int4(row, ClaimedTaskRow::max_attempts);
+    if (!rows.is_null(row, ClaimedTaskRow::timeout_ms))
+        task.timeout = Duration(rows.int8(row, ClaimedTaskRow::timeout_ms));
     return task;
 }
 
-// See the head of queue/claim.sql. Leases may have ended that this claim has not taken.
+// The payload of the last row: see queue/claim.sql. Lost leases may belong to messages that this
+// claim did not take.
 void read_notes(std::string_view text, seam::Claim& claim) {
     const auto notes = nlohmann::json::parse(text);
     const auto& lost = notes.at("lost");
@@ -144,12 +119,14 @@ struct Place {
     int row;
 };
 
-// By priority, then arrival. Mostly they come so.
+// By priority, then arrival. Usually the rows are already in this order.
 std::vector<Place> order_of(const Rows& rows, int count) {
     std::vector<Place> order;
     order.reserve(static_cast<std::size_t>(count));
     for (int row = 0; row < count; ++row)
-        order.push_back({rows.int4(row, col_priority), rows.int8(row, col_message), row});
+        order.push_back(
+            {rows.int4(row, ClaimRow::priority), rows.int8(row, ClaimRow::message_id), row}
+        );
     const auto before = [](const Place& a, const Place& b) {
         return a.priority != b.priority ? a.priority > b.priority : a.message < b.message;
     };
@@ -168,16 +145,18 @@ ReadClaim read_claim(const Rows& rows, const seam::ClaimRequest& request) {
     claim.queues.reserve(order.size());
     for (const auto& [priority, id, row] : order) {
         claim.messages.push_back(read_message(rows, row, request.worker));
-        claim.queues.emplace_back(rows.int8(row, col_queue));
+        claim.queues.emplace_back(rows.int8(row, ClaimRow::queue_id));
         if (request.work == seam::Work::runs) claim.runs.push_back(read_run(rows, row));
         if (request.work == seam::Work::tasks) claim.tasks.push_back(read_task(rows, row));
     }
-    claim.now = rows.time(tail, col_now);
-    claim.next_due = rows.optional_time(tail, col_next_due);
-    claim.after = QueueId(rows.id(tail, col_last_queue));
-    claim.more = rows.boolean(tail, col_more);
-    read.looked = rows.boolean(tail, col_looked);
-    if (!rows.is_null(tail, col_payload)) read_notes(rows.text(tail, col_payload), claim);
+    claim.now = rows.time(tail, ClaimRow::now_at);
+    claim.next_due = rows.optional_time(tail, ClaimRow::next_due);
+    claim.after = QueueId(rows.id(tail, ClaimRow::last_queue));
+    claim.more = rows.boolean(tail, ClaimRow::more);
+    read.looked = rows.boolean(tail, ClaimRow::looked);
+    read.queue = QueueId(rows.id(tail, ClaimRow::queue_id));
+    if (!rows.is_null(tail, ClaimRow::payload))
+        read_notes(rows.text(tail, ClaimRow::payload), claim);
     return read;
 }
 

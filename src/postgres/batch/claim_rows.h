@@ -1,4 +1,4 @@
-// Reads what the functions claim() and claim_runs() return.
+// Reads the results of claim(), claim_queue(), claim_runs() and claim_tasks().
 #pragma once
 
 #include "postgres/driver/rows.h"
@@ -8,7 +8,8 @@ namespace pawl::postgres {
 
 struct ReadClaim {
     seam::Claim claim;
-    bool looked = false;  // for due rows
+    bool looked = false;  // whether due rows were searched
+    QueueId queue;        // only of claim_queue()
 };
 [[nodiscard]] ReadClaim read_claim(const Rows& rows, const seam::ClaimRequest& request);
 

@@ -17,32 +17,32 @@ using seam::WriteStatus;
 
 namespace {
 
-// Writes of one kind go to one function, but for those that name more: a task, a run to be made, or
-// the queue that the message must be in.
-enum class Form { plain, of_task, with_call, by_hand };
+// Writes of one kind are sent to one function, except those that also name a task, a run to be
+// created, or the queue of the message.
+enum class Form { plain, of_task, with_call, with_queue };
 
 struct BatchCall {
     WriteKind kind;
     const store::Statement* statement;
     Form form = Form::plain;
 };
-// In the order in which they are sent: what a run records comes before what ends its hand-out.
+// In the order in which they are sent: steps of a run are recorded before its delivery ends.
 constexpr std::array batch_calls{
     BatchCall{WriteKind::checkpoint, &sql::record_steps},
     BatchCall{WriteKind::archive, &sql::archive},
-    BatchCall{WriteKind::archive, &sql::settle, Form::by_hand},
+    BatchCall{WriteKind::archive, &sql::settle, Form::with_queue},
     BatchCall{WriteKind::remove, &sql::remove},
-    BatchCall{WriteKind::remove, &sql::settle, Form::by_hand},
+    BatchCall{WriteKind::remove, &sql::settle, Form::with_queue},
     BatchCall{WriteKind::release, &sql::release},
-    BatchCall{WriteKind::release, &sql::settle, Form::by_hand},
+    BatchCall{WriteKind::release, &sql::settle, Form::with_queue},
     BatchCall{WriteKind::release, &sql::release_tasks, Form::of_task},
     BatchCall{WriteKind::hand_back, &sql::hand_back},
     BatchCall{WriteKind::hand_back, &sql::hand_back_tasks, Form::of_task},
     BatchCall{WriteKind::fail, &sql::fail},
-    BatchCall{WriteKind::fail, &sql::settle, Form::by_hand},
+    BatchCall{WriteKind::fail, &sql::settle, Form::with_queue},
     BatchCall{WriteKind::bury, &sql::bury},
     BatchCall{WriteKind::extend, &sql::extend},
-    BatchCall{WriteKind::extend, &sql::settle, Form::by_hand},
+    BatchCall{WriteKind::extend, &sql::settle, Form::with_queue},
     BatchCall{WriteKind::extend, &sql::extend_tasks, Form::of_task},
     BatchCall{WriteKind::suspend, &sql::suspend_runs},
     BatchCall{WriteKind::suspend, &sql::call_runs, Form::with_call},
@@ -52,7 +52,7 @@ constexpr std::array batch_calls{
     BatchCall{WriteKind::delegate_task, &sql::delegate_tasks},
 };
 
-// A kind that has no function here does not compile.
+// A kind of write without a function does not compile.
 constexpr bool every_kind_has_a_call() {
     for (std::size_t kind = 0; kind < seam::write_kinds; ++kind) {
         bool found = false;
@@ -66,7 +66,7 @@ constexpr bool every_kind_has_a_call() {
 static_assert(every_kind_has_a_call());
 
 Form form_of(const Write& write) {
-    if (write.queue) return Form::by_hand;
+    if (write.queue) return Form::with_queue;
     if (write.is<seam::Release, seam::HandBack, seam::Extend>() && seam::task_of(write) != nullptr)
         return Form::of_task;
     if (write.is<seam::Suspend>() && seam::called_run(write) != nullptr) return Form::with_call;
@@ -79,7 +79,7 @@ std::size_t slot(WriteKind kind, Form form) {
     return static_cast<std::size_t>(kind) * forms + static_cast<std::size_t>(form);
 }
 
-// What settles a message, in the words of the SQL functions.
+// A settlement of a message, with the action as SQL names it.
 struct Settlement {
     std::string_view action;
     Duration time{0};  // a delay, or the length of a lease
@@ -96,7 +96,7 @@ struct ToSettlement {
     }
     Settlement operator()(const seam::Bury& bury) const { return {"bury", {}, bury.reason}; }
     Settlement operator()(const seam::Extend& extend) const { return {"extend", extend.lease}; }
-    // Writes of runs and tasks settle no message.
+    // Writes of runs and tasks do not settle a message.
     Settlement operator()(const seam::Checkpoint&) const { return {}; }
     Settlement operator()(const seam::Suspend&) const { return {}; }
     Settlement operator()(const seam::Finish&) const { return {}; }
@@ -136,7 +136,7 @@ Params message_params(
     return params;
 }
 
-Params by_hand_params(seam::Writes writes, const Indexes& indexes, Attempt attempt) {
+Params with_queue_params(seam::Writes writes, const Indexes& indexes, Attempt attempt) {
     const Write& first = *writes[indexes.front()];
     const Settlements columns(writes, indexes);
     Params params;
@@ -149,7 +149,7 @@ Params by_hand_params(seam::Writes writes, const Indexes& indexes, Attempt attem
 Params params_of(
     const BatchCall& call, seam::Writes writes, const Indexes& indexes, Attempt attempt, Wake wake
 ) {
-    if (call.form == Form::by_hand) return by_hand_params(writes, indexes, attempt);
+    if (call.form == Form::with_queue) return with_queue_params(writes, indexes, attempt);
     const bool of_task = call.form == Form::of_task;
     switch (call.kind) {
         case WriteKind::checkpoint:
@@ -188,8 +188,8 @@ struct Part {
     Indexes indexes;
 };
 
-// What is written alone, as on an idle system, has functions of its own: without arrays they cost
-// a fifth to a quarter less.
+// Single writes, as on an idle system, have separate functions: without arrays they cost a fifth to
+// a quarter less.
 Call single_call(const Write& write, Attempt attempt, Wake wake, Params& params) {
     if (write.is<seam::Checkpoint>()) {
         params = checkpoint_params(write, attempt);
@@ -240,21 +240,35 @@ WriteOutcome to_outcome(std::string_view outcome, const Write& write) {
     return {model::stored_value(settle_outcomes, outcome, "outcome"), {}};
 }
 
+// Each function returns the outcomes first. One result reader serves finish_run and finish_runs,
+// another complete_tasks and fail_tasks.
+static_assert(sql::row::FinishRun::outcomes == 0);
+static_assert(sql::row::FinishRun::names == sql::row::FinishRuns::names);
+static_assert(sql::row::CompleteTasks::outcomes == 0);
+static_assert(sql::row::CompleteTasks::names == sql::row::FailTasks::names);
+static_assert(sql::row::CallRuns::outcomes == 0);
+static_assert(sql::row::CallRuns::names == sql::row::DelegateTasks::names);
+
 void add_queues(const Rows& answer, int column, CommitSideEffects& effects) {
     for (const auto queue : answer.int8_array(0, column)) effects.queues.emplace_back(queue);
 }
 
-// What the functions return in addition to the outcomes.
+void add_runs(const Rows& answer, int column, std::vector<RunId>& runs) {
+    for (const auto run : answer.int8_array(0, column)) runs.emplace_back(run);
+}
+
+// Reads what the functions return in addition to the outcomes.
 void read_side_effects(const BatchCall& call, const Rows& answer, CommitSideEffects& effects) {
-    const bool of_tasks =
-        call.kind == WriteKind::complete_task || call.kind == WriteKind::fail_task;
     if (call.form == Form::with_call || call.kind == WriteKind::delegate_task)
-        add_queues(answer, 1, effects);
-    if (call.kind != WriteKind::finish && !of_tasks) return;
-    for (const auto run : answer.int8_array(0, 1)) effects.awaited.emplace_back(run);
-    if (!of_tasks) return;
-    for (const auto run : answer.int8_array(0, 2)) effects.ended.emplace_back(run);
-    add_queues(answer, 3, effects);
+        add_queues(answer, sql::row::CallRuns::queues, effects);
+    if (call.kind == WriteKind::finish)
+        add_runs(answer, sql::row::FinishRuns::awaited, effects.awaited);
+    if (call.kind == WriteKind::complete_task || call.kind == WriteKind::fail_task) {
+        using Row = sql::row::CompleteTasks;
+        add_runs(answer, Row::awaited, effects.awaited);
+        add_runs(answer, Row::ended, effects.ended);
+        add_queues(answer, Row::queues, effects);
+    }
 }
 
 }  // namespace
@@ -279,7 +293,7 @@ void commit_batch(
         params.push_back(params_of(*part.call, writes, part.indexes, attempt, effects.wake));
         calls.push_back({*part.call->statement, params.back()});
     }
-    // What ctx.publish recorded goes into the outbox behind it, in the same transaction.
+    // Events of ctx.publish are added to the outbox after their steps, in the same transaction.
     if (const Indexes events = publishing_checkpoints(writes); !events.empty()) {
         params.push_back(event_params(writes, events));
         calls.push_back({sql::publish_steps, params.back()});

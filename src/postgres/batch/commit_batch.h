@@ -10,7 +10,7 @@
 
 namespace pawl::postgres {
 
-// What a commit causes for others: whom to notify, and how.
+// The notifications that a commit causes.
 struct CommitSideEffects {
     Wake wake = Wake::after_commit;
     std::vector<RunId> awaited;   // runs that ended and have waiters
@@ -18,7 +18,7 @@ struct CommitSideEffects {
     std::vector<QueueId> queues;  // queues that have new tasks or runs
 };
 
-// Fills the outcomes, aligned with the writes. Throws as Connection::run.
+// Fills the outcomes, aligned with the writes. Throws like Connection::run.
 void commit_batch(
     Connection& connection,
     seam::Writes writes,

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "generated/sql_rows.h"
-
 namespace pawl::postgres {
 
 Count read_count(
@@ -11,25 +9,6 @@ Count read_count(
 ) {
     const auto at_least = rows.text_array(row, at_least_column);
     return {rows.int8(row, column), std::ranges::find(at_least, name) == at_least.end()};
-}
-
-QueueStats read_queue_stats(const Rows& rows, int row) {
-    using Row = store::row::QueueStats;
-    const auto count = [&](int column, std::string_view name) {
-        return read_count(rows, row, column, Row::at_least, name);
-    };
-    QueueStats stats;
-    stats.queue = rows.text(row, Row::queue);
-    stats.paused = rows.boolean(row, Row::paused);
-    stats.ready = count(Row::ready, "ready");
-    stats.waiting = count(Row::waiting, "waiting");
-    stats.leased = count(Row::leased, "leased");
-    stats.archived = count(Row::archived, "archived");
-    stats.dead = count(Row::dead, "dead");
-    if (!rows.is_null(row, Row::oldest_ready_ms))
-        stats.oldest_ready_age = Duration(rows.int8(row, Row::oldest_ready_ms));
-    stats.workers = rows.int8(row, Row::workers);
-    return stats;
 }
 
 }  // namespace pawl::postgres

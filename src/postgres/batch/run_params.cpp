@@ -19,7 +19,7 @@ namespace {
 
 using Text = std::optional<std::string_view>;
 
-// What `value` returns for each of the writes.
+// The value of each write.
 template <class Value>
 auto column(seam::Writes writes, const Indexes& indexes, Value value) {
     std::vector<decltype(value(*writes.front()))> values;
@@ -34,7 +34,7 @@ auto column_of(seam::Writes writes, const Indexes& indexes, Value value) {
     return column(writes, indexes, [&](const Write& write) { return value(write.as<Action>()); });
 }
 
-// The same for their steps; empty for a write without one.
+// The same for their steps; empty for a write without a step.
 template <class Value>
 auto step_column(seam::Writes writes, const Indexes& indexes, Value value) {
     using T = decltype(value(StepWrite{}));
@@ -230,7 +230,7 @@ Params step_event_params(seam::Writes writes, const Indexes& indexes, Attempt at
     return params;
 }
 
-// Without a wake-up: that is sent after the commit.
+// Does not wake the dispatcher: that is done after the commit.
 Params event_params(seam::Writes writes, const Indexes& indexes) {
     const auto of_events = [&](auto value) {
         return column_of<Checkpoint>(writes, indexes, [&](const Checkpoint& c) {

@@ -1,4 +1,4 @@
-// Writes of runs, as the parameters of their statements. `indexes` selects the writes.
+// Converts writes of runs to parameters of their statements. `indexes` selects the writes.
 #pragma once
 
 #include <span>
@@ -12,13 +12,13 @@ namespace pawl::postgres {
 
 using Indexes = std::vector<std::size_t>;
 
-// By run: that is what costs the server least.
+// Sorts by run, which is cheapest for the server.
 void order_by_run(seam::Writes writes, Indexes& indexes);
-// The same for checkpoints, in parts that can be written one after the other: of two for one step
-// the first counts, and a statement cannot write a row twice. RUNNING comes first.
+// Splits checkpoints into parts that can be written one after the other: of two checkpoints for one
+// step the first counts, and a statement cannot write a row twice. RUNNING comes first.
 [[nodiscard]] std::vector<Indexes> order_checkpoints(seam::Writes writes, const Indexes& indexes);
 
-// The runs that the writes call, which all do.
+// The runs that these writes call; each write must have one.
 [[nodiscard]] std::vector<const NewRun*> called_runs(seam::Writes writes, const Indexes& indexes);
 
 [[nodiscard]] Params checkpoint_params(
@@ -28,7 +28,7 @@ void order_by_run(seam::Writes writes, Indexes& indexes);
 [[nodiscard]] Params suspend_params(
     seam::Writes writes, const Indexes& indexes, seam::Attempt attempt
 );
-// Of suspensions that wait for a run (Suspend::call).
+// For suspensions that wait for a run (Suspend::call).
 [[nodiscard]] Params call_params(
     seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, Wake wake
 );
@@ -39,10 +39,10 @@ void order_by_run(seam::Writes writes, Indexes& indexes);
     const seam::Write& write, seam::Attempt attempt, Wake wake
 );  // a success
 
-// The checkpoints with an event for the outbox, and these events.
+// The checkpoints with an event for the outbox, and the parameters for these events.
 [[nodiscard]] Indexes publishing_checkpoints(seam::Writes writes);
 [[nodiscard]] Params event_params(seam::Writes writes, const Indexes& indexes);
-// The same for audit events, which suspensions and ends carry themselves.
+// The same for audit events. Suspensions and ends carry their own.
 [[nodiscard]] Indexes audited_checkpoints(seam::Writes writes);
 [[nodiscard]] Params step_event_params(
     seam::Writes writes, const Indexes& indexes, seam::Attempt attempt

@@ -9,7 +9,7 @@ using seam::Write;
 
 namespace {
 
-// Which leases, and which tasks they are.
+// The leases and their tasks.
 Params task_params(seam::Writes writes, const Indexes& indexes) {
     std::vector<std::int64_t> messages;
     std::vector<int> deliveries;

@@ -1,4 +1,4 @@
-// Writes of tasks, as the parameters of their statements; see run_params.h.
+// Converts writes of tasks to parameters of their statements; see run_params.h.
 #pragma once
 
 #include "postgres/batch/run_params.h"

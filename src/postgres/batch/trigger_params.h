@@ -1,4 +1,4 @@
-// Runs to be made, as parameters of a statement.
+// Converts new runs to parameters of a statement.
 #pragma once
 
 #include <pawl/workflow.h>
@@ -8,11 +8,11 @@
 
 namespace pawl::postgres {
 
-// As aligned arrays: workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts,
-// parent_run_ids; and beside them the tags, each with the place of its run, counted from 1.
+// Aligned arrays: workflows, inputs, priorities, delays_ms, ats, idempotency_keys, max_attempts,
+// parent_run_ids; and the tags, each with the 1-based index of its run.
 void add_trigger_params(Params& params, std::span<const NewRun* const> runs);
 
-// One run that trigger_one() can make: ready at once, without key and tags.
+// Whether trigger_one() can create the run: ready immediately, without key and tags.
 [[nodiscard]] bool is_plain(const NewRun& run);
 void add_plain_trigger_params(Params& params, const NewRun& run);
 

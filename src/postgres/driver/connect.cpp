@@ -1,4 +1,4 @@
-// Makes a connection to the first host that answers; each gets the whole timeout.
+// Connects to the first host that answers; each host gets the whole timeout.
 #include <array>
 #include <chrono>
 #include <fmt/format.h>
@@ -15,7 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Keywords behind the URL, which is expanded in `dbname`, win over it; those before are defaults.
+// libpq expands the URL in `dbname`: keywords after it take precedence, keywords before it are
+// defaults.
 PgConnection start(const PostgresTarget& target, const Host& host) {
     std::vector<const char*> keywords{
         "application_name",
@@ -39,7 +40,7 @@ PgConnection start(const PostgresTarget& target, const Host& host) {
     values.push_back(nullptr);
     PgConnection connection(PQconnectStartParams(keywords.data(), values.data(), 1));
     if (!connection) throw std::bad_alloc();
-    PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);  // with the SQLSTATE
+    PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);  // includes the SQLSTATE
     return connection;
 }
 
@@ -55,7 +56,7 @@ std::string where(const PGconn* connection) {
     );
 }
 
-// Within which time, and what ends the waiting sooner.
+// The deadline, and the descriptor that ends the wait earlier.
 struct Wait {
     Clock::time_point deadline;
     int interrupt;
@@ -66,38 +67,46 @@ struct Wait {
 }
 
 // "FATAL:  28P01: password authentication failed ... LOCATION:  auth_failed, auth.c:331"
-struct Words {
-    std::string sqlstate;  // empty: libpq's own words
+struct ServerMessage {
+    std::string sqlstate;  // empty if the message is from libpq
     std::string text;
 };
 
-Words words_of(const PGconn* connection) {
-    Words words{{}, connection_message(connection)};
-    if (const auto location = words.text.find(" LOCATION:"); location != std::string::npos)
-        words.text.erase(location);
-    const auto state = words.text.find(":  ");
+ServerMessage message_of(const PGconn* connection) {
+    ServerMessage message{{}, connection_message(connection)};
+    if (const auto location = message.text.find(" LOCATION:"); location != std::string::npos)
+        message.text.erase(location);
+    const auto state = message.text.find(":  ");
     const auto end = state + 8;
-    if (state == std::string::npos || words.text.size() < end + 2 ||
-        words.text.substr(end, 2) != ": ")
-        return words;
-    words.sqlstate = words.text.substr(state + 3, 5);
-    words.text.erase(state + 3, 7);
-    return words;
+    if (state == std::string::npos || message.text.size() < end + 2 ||
+        message.text.substr(end, 2) != ": ")
+        return message;
+    message.sqlstate = message.text.substr(state + 3, 5);
+    message.text.erase(state + 3, 7);
+    return message;
 }
 
-// Wrong credentials, a wrong database or a missing right do not change by themselves.
+// Wrong credentials, a wrong database and missing privileges do not fix themselves.
 bool is_refusal(const PGconn* connection, std::string_view sqlstate) {
     return sqlstate.starts_with("28") || sqlstate == "3D000" || sqlstate == "42501" ||
            PQconnectionNeedsPassword(connection) == 1;
 }
 
 [[noreturn]] void fail_to_connect(const PGconn* connection) {
-    const Words words = words_of(connection);
+    const ServerMessage message = message_of(connection);
     Error error(
         ErrorCode::connection_failed,
-        fmt::format("cannot connect to {}: {}", where(connection), words.text)
+        fmt::format(
+            "cannot connect to {}: {}{}",
+            where(connection),
+            message.text,
+            PQconnectionNeedsPassword(connection) == 1
+                ? "; set PGPASSWORD, add the server to ~/.pgpass, or write user:password@ in the "
+                  "URL"
+                : ""
+        )
     );
-    if (!is_refusal(connection, words.sqlstate)) error.mark_retryable();
+    if (!is_refusal(connection, message.sqlstate)) error.mark_retryable();
     throw error;
 }
 
@@ -123,8 +132,8 @@ void wait_until_connected(PGconn* connection, const Wait& wait) {
     PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
 }
 
-// The server's first answer, within the same timeout as the connection. A pooler invents the
-// process id it tells its clients, so the true one gives it away.
+// Reads the server's first answer within the connection timeout. A pooler reports an invented
+// process id to its clients, so a different real one reveals it.
 void check_first_answer(PGconn* connection, Pooler pooler, const Wait& wait) {
     if (PQsendQuery(connection, "select pg_backend_pid()::text") != 1)
         fail(ErrorCode::connection_failed, connection_message(connection));
@@ -163,11 +172,11 @@ PgConnection connect_to(const PostgresTarget& target, const Host& host, const Wa
 
 }  // namespace
 
-// A host that refuses the login ends the search, as with libpq: the others have the same users.
+// A host that refuses the login ends the search, as in libpq: the other hosts have the same users.
 std::unique_ptr<Connection> Connection::open(
     const PostgresTarget& target, Duration timeout, int interrupt
 ) {
-    refuse_unreadable(target.url);
+    refuse_unreadable(target);
     const auto hosts = hosts_of(target.url);
     std::string failed;
     for (std::size_t i = 0;; ++i) {

@@ -44,7 +44,8 @@ std::vector<Rows> Connection::run(std::span<const Call> calls, IfAnswerLost if_l
         return attempt(calls, if_lost);
     } catch (const Refused& refused) {
         if (!is_stale_plan(refused.error)) throw;
-        // A migration changed a table under a prepared statement. Nothing was written: again.
+        // A migration changed a table used by a prepared statement. Nothing was written: prepare it
+        // again.
         run_script("deallocate all", "deallocate");
         for (auto& [name, prepared] : statements_) prepared.on_server = false;
         return attempt(calls, if_lost);
@@ -77,8 +78,8 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, IfAnswerLost 
         if (PQexitPipelineMode(connection_.get()) != 1) throw std::exception();
     } catch (const std::exception&) {
         broken_ = true;
-        // A session that the server ended before it answered every call has rolled back; without
-        // such a word nobody knows how far the server came.
+        // If the server ended the session before it answered every call, it has rolled back.
+        // Without that message the outcome is unknown.
         lost(if_lost, sent && !answers.refused);
     }
     base::crash_point();
@@ -88,13 +89,14 @@ std::vector<Rows> Connection::attempt(std::span<const Call> calls, IfAnswerLost 
             lost(if_lost, false);
         }
         if (is_read_only(answers.refusal))
-            broken_ = true;  // the next may reach a server that writes
+            broken_ = true;  // the next connection may reach a server that accepts writes
         throw Refused(std::move(answers.refusal));
     }
     return std::move(answers.rows);
 }
 
-// Whether the server has gone while nothing was asked: then nothing is sent, and nothing in doubt.
+// Whether the server closed an idle connection: then nothing is sent, and the outcome is not in
+// doubt.
 bool Connection::has_ended() {
     pollfd waiting{PQsocket(connection_.get()), POLLIN, 0};
     if (poll(&waiting, 1, 0) <= 0) return false;
@@ -145,7 +147,7 @@ void Connection::start_waiting() {
     if (call_timeout_) answer_by_ = base::deadline_after(*call_timeout_);
 }
 
-// A server that is there but silent would hold its caller forever.
+// Bounds the wait for a server that is reachable but does not answer.
 int Connection::time_left() const {
     if (!answer_by_) return -1;
     const auto left =
@@ -164,7 +166,7 @@ void Connection::wait(short events) {
         throw std::exception();
 }
 
-// Both sides may have full buffers: reads while it writes.
+// Reads while it writes, because the buffers of both sides may be full.
 void Connection::flush() {
     for (int left = PQflush(connection_.get()); left != 0; left = PQflush(connection_.get())) {
         if (left < 0) throw std::exception();
@@ -186,7 +188,7 @@ void Connection::note(PgResult result, std::string_view statement, Answers& out)
         case PGRES_PIPELINE_ABORTED:
             return;
         case PGRES_FATAL_ERROR:
-            // Without a SQLSTATE it is libpq that speaks: the connection is gone.
+            // Without a SQLSTATE the error is from libpq: the connection is lost.
             if (PQresultErrorField(result.get(), PG_DIAG_SQLSTATE) == nullptr)
                 throw std::exception();
             if (!out.refused) out.refusal = server_error(result.get(), statement);
@@ -217,7 +219,7 @@ void Connection::receive(
     receive_sync();
 }
 
-// The commit is durable only when the Sync itself is acknowledged.
+// The commit is durable only when the Sync is acknowledged.
 void Connection::receive_sync() {
     const PgResult sync = next_result();
     if (PQresultStatus(sync.get()) == PGRES_PIPELINE_SYNC) return;
@@ -234,7 +236,8 @@ void Connection::lost(IfAnswerLost if_lost, bool may_have_happened) {
             unanswered_ ? fmt::format("no answer within {} ms", call_timeout_->count())
                         : connection_message(connection_.get())
         ) + (if_lost == IfAnswerLost::doubt && may_have_happened
-                 ? "; it may have been done: look before you repeat it, or use an idempotency key"
+                 ? "; the outcome is unknown: check it before you repeat the call, or use an "
+                   "idempotency key"
                  : "")
     );
     error.mark_retryable();

@@ -1,4 +1,4 @@
-// One connection. A run() is one pipeline with one Sync: one transaction in one round trip.
+// One connection. Each run() is one pipeline with one Sync: one transaction in one round trip.
 #pragma once
 
 #include <chrono>
@@ -19,21 +19,21 @@
 
 namespace pawl::postgres {
 
-// The text of a statement with the schema's name filled in.
+// The text of a statement with the name of the schema inserted.
 [[nodiscard]] std::string expand(std::string_view text, std::string_view schema);
 
 struct Call {
-    enum class Then { go_on, commit };
+    enum class Then { same_transaction, commit };
 
     const store::Statement& statement;
     const Params& params;
-    Then then = Then::go_on;  // commit: what follows is another transaction, in the same round trip
+    Then then = Then::same_transaction;  // commit: the next call is another transaction
 };
 
-// What a lost answer means: the call is safe to repeat, or its outcome is unknown.
+// If an answer is lost, the call is safe to repeat, or its outcome is unknown.
 enum class IfAnswerLost { repeat, doubt };
 
-// Thrown when the server refused a call; the whole run is rolled back.
+// Thrown if the server refused a call; the whole run is rolled back.
 class Refused : public std::exception {
 public:
     explicit Refused(ServerError refusal) : error(std::move(refusal)) {}
@@ -43,21 +43,22 @@ public:
 
 class Connection {
 public:
-    // Each host of the URL gets the whole timeout. All waiting ends when `interrupt` (a file
+    // Each host of the URL gets the whole timeout. All waits end when `interrupt` (a file
     // descriptor; -1: none) becomes readable. Throws Error(connection_failed, timeout,
     // pooler_detected).
     static std::unique_ptr<Connection> open(
         const PostgresTarget& target, Duration timeout, int interrupt = -1
     );
 
-    // Throws Refused, or Error(connection_failed) with in_doubt() where a write's answer was lost.
+    // Throws Refused, or Error(connection_failed) with in_doubt() if the answer to a write was
+    // lost.
     std::vector<Rows> run(std::span<const Call> calls, IfAnswerLost if_lost);
     Rows run(const store::Statement& statement, const Params& params, IfAnswerLost if_lost);
     // Several statements without parameters, in one implicit transaction.
     void run_script(const std::string& script, std::string_view name);
 
-    // How long the answer to a run() or a script may take; then the connection is lost. None: no
-    // limit.
+    // The time limit for the answer to a run() or a script; after it the connection is closed.
+    // None: no limit.
     void set_call_timeout(std::optional<Duration> timeout) { call_timeout_ = timeout; }
 
     [[nodiscard]] bool broken() const { return broken_; }
@@ -66,8 +67,7 @@ public:
         return postgres::expand(text, schema_);
     }
 
-    bool schema_checked =
-        false;  // the store has seen the right schema version over this connection
+    bool schema_checked = false;  // the store has checked the schema version over this connection
 
 private:
     Connection(PgConnection connection, const PostgresTarget& target, int interrupt);

@@ -17,7 +17,7 @@ std::string field(const PGresult* result, int code) {
     return value == nullptr ? std::string() : std::string(value);
 }
 
-// Our own class of SQLSTATEs, raised by the functions in sql/postgres: see docs/errors.md.
+// pawl's own class of SQLSTATEs, raised by the functions in sql/postgres: see docs/errors.md.
 constexpr std::array<std::pair<std::string_view, ErrorCode>, 20> own_states{{
     {"PW001", ErrorCode::queue_not_found},
     {"PW002", ErrorCode::queue_not_empty},
@@ -41,7 +41,8 @@ constexpr std::array<std::pair<std::string_view, ErrorCode>, 20> own_states{{
     {"PW020", ErrorCode::step_not_waiting},
 }};
 
-// The access that sql/postgres/functions/access/access.sql asks for, which is the only list of it.
+// The access level that the function needs, read from sql/postgres/functions/access/access.sql,
+// which has the only list.
 std::string_view needed_access(std::string_view function) {
     constexpr std::string_view begin = "when p.proname in (";
     const auto file = std::ranges::find_if(sql::functions, [&](std::string_view text) {
@@ -58,16 +59,25 @@ std::string_view needed_access(std::string_view function) {
     return list.substr(0, list.find('\''));
 }
 
-// "permission denied for function retry": the object comes last.
+// "permission denied for function retry": the object is the last word.
 Error no_access(const ServerError& error, std::string_view schema) {
     const std::string_view object =
         std::string_view(error.message).substr(error.message.rfind(' ') + 1);
+    if (error.message.find("for database") != std::string::npos)  // install() creates the schema
+        return {
+            ErrorCode::database_error,
+            fmt::format(
+                "{}; ask the owner of the database to run grant create on database {} to the role "
+                "of this connection",
+                error.message,
+                object
+            )};
     const bool is_function = error.message.find("function") != std::string::npos;
     return {
         ErrorCode::database_error,
         fmt::format(
-            "{}: the owner of schema '{}' gives the role of this connection access with select "
-            "{}.grant_access('ROLE', '{}')",
+            "{}; ask the owner of schema '{}' to run select {}.grant_access('ROLE', '{}') for the "
+            "role of this connection",
             error.message,
             schema,
             schema,
@@ -119,11 +129,14 @@ Error to_error(const ServerError& error, std::string_view schema) {
                 error.message
             )};
     }
-    // A statement we prepared is unknown, or one we did not prepare is there: sessions are shared.
+    // A statement that we prepared is unknown, or one that we did not prepare exists: the sessions
+    // are shared.
     if (error.sqlstate == "26000" || error.sqlstate == "42P05") {
         return {
             ErrorCode::pooler_detected,
-            "a connection pooler in transaction mode answers: add pooler=transaction to the URL"};
+            "the server is behind a connection pooler in transaction mode; add pooler=transaction "
+            "to "
+            "the URL"};
     }
     if (error.sqlstate == "42501") return no_access(error, schema);
     if (error.sqlstate == "22021") return {ErrorCode::invalid_argument, model::not_text};

@@ -31,7 +31,7 @@ std::vector<std::string> split(const std::string& list) {
     return parts;
 }
 
-// One port stands for all hosts.
+// A single port applies to all hosts.
 std::string part(const std::vector<std::string>& parts, std::size_t index) {
     if (parts.size() == 1) return parts.front();
     return index < parts.size() ? parts[index] : std::string();
@@ -41,7 +41,7 @@ std::string part(const std::vector<std::string>& parts, std::size_t index) {
 
 std::vector<Host> hosts_of(const std::string& url) {
     const Options given(PQconninfoParse(url.c_str(), nullptr));
-    const Options defaults(PQconndefaults());  // PGHOST and the like
+    const Options defaults(PQconndefaults());  // PGHOST and similar variables
     const auto value = [&](std::string_view keyword) {
         std::string found = find_value(given, keyword);
         return found.empty() ? find_value(defaults, keyword) : found;
@@ -60,7 +60,7 @@ std::vector<Host> hosts_of(const std::string& url) {
             hosts.push_back({at(names), at(addresses), part(ports, i), session_attrs});
         }
     };
-    if (value("target_session_attrs") == "prefer-standby") {  // of all hosts, not of each
+    if (value("target_session_attrs") == "prefer-standby") {  // of the set of hosts
         add_all("standby");
         add_all("any");
     } else {
@@ -69,19 +69,28 @@ std::vector<Host> hosts_of(const std::string& url) {
     return hosts;
 }
 
-void refuse_unreadable(const std::string& url) {
+void refuse_unreadable(const PostgresTarget& target) {
+    const std::string& url = target.url;
     if (Options(PQconninfoParse(url.c_str(), nullptr))) return;
-    // What libpq says of the URL without its password tells no secret.
+    // libpq's message about the URL without its password contains no secret.
     const std::string shown = store::redacted(url);
     char* message = nullptr;
     const Options parsed(PQconninfoParse(shown.c_str(), &message));
     std::string why = message ? message : "the password cannot be read";
     PQfreemem(message);
     while (!why.empty() && (why.back() == '\n' || why.back() == ' ')) why.pop_back();
+    const bool unknown = why.find("URI query parameter") != std::string::npos;
     throw Error(
         ErrorCode::invalid_url,
         fmt::format(
-            "libpq cannot read the URL '{}': {} (special characters are written %XX)", shown, why
+            "libpq cannot read the URL '{}': {}; {}",
+            shown,
+            why,
+            unknown ? fmt::format(
+                          "use a connection parameter of libpq, or one of pawl: {}",
+                          fmt::join(target.own_parameters, ", ")
+                      )
+                    : "write special characters as %XX"
         )
     );
 }

@@ -15,9 +15,9 @@ namespace pawl::postgres {
 
 namespace {
 
-constexpr std::string_view run_prefix = "run:";  // has ended
+constexpr std::string_view run_prefix = "run:";  // the run has ended
 constexpr std::string_view cancelled_prefix = "cancelled:";
-constexpr std::string_view worker_prefix = "worker:";  // an operator has steered it
+constexpr std::string_view worker_prefix = "worker:";  // an operator has changed its status
 
 std::int64_t number(std::string_view text) {
     std::int64_t value = 0;
@@ -78,7 +78,7 @@ void Listener::listen(const std::stop_token& stop) {
             pollfd{PQsocket(connection->native()), POLLIN, 0}, pollfd{wake_fd_, POLLIN, 0}};
         const int ready =
             poll(waiting.data(), waiting.size(), static_cast<int>(times_.probe.count()));
-        // A connection that the other side has forgotten looks like one without notifications.
+        // A connection that the server has lost looks like one without notifications.
         if (ready == 0) connection->run_script(std::string(sql::probe.text), sql::probe.name);
         if (waiting[0].revents != 0 && PQconsumeInput(connection->native()) != 1)
             throw Error(ErrorCode::connection_failed, connection_message(connection->native()));

@@ -1,5 +1,5 @@
-// LISTEN on a connection of its own: other processes' wake-ups reach the hub, and the ends of runs
-// the signals. Reconnects by itself; after each (re)connect it wakes everybody, because
+// LISTEN on a separate connection: passes wake-ups of other processes to the hub, and ends of runs
+// to the signals. Reconnects by itself. After each connect it wakes all waiters, because
 // notifications may have been missed.
 #pragma once
 
@@ -17,8 +17,8 @@ class Listener {
 public:
     struct Times {
         Duration connect;  // for each host
-        Duration probe;    // without a notification the server is asked for an answer
-        Duration answer;   // to LISTEN and to a probe; then the connection is lost
+        Duration probe;    // without a notification for this time, the server is probed
+        Duration answer;   // limit for answers to LISTEN and to a probe
     };
 
     Listener(
@@ -42,9 +42,9 @@ private:
     seam::WakeHub& hub_;
     seam::RunWakeups& signals_;
     base::Log log_;
-    int wake_fd_;  // ends all waiting when a stop is requested
+    int wake_fd_;  // ends all waits when a stop is requested
     static constexpr Duration first_pause{100};
-    Duration pause_ = first_pause;  // before the next try to connect
+    Duration pause_ = first_pause;  // before the next attempt to connect
     std::jthread thread_;
 };
 

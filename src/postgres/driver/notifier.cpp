@@ -48,12 +48,12 @@ void Notifier::work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (true) {
         changed_.wait(lock, stop, [&] { return !pending_.empty(); });
-        if (pending_.empty()) return;  // asked to stop, and all is sent
+        if (pending_.empty()) return;  // stop requested, and everything is sent
         const auto payloads = std::exchange(pending_, {});
         lock.unlock();
         send(payloads);
         lock.lock();
-        // The first goes out at once; the next ones gather.
+        // The first notification is sent immediately; the next ones are collected.
         changed_.wait_for(lock, stop, gathering_time, [] { return false; });
     }
 }

@@ -1,6 +1,6 @@
-// Sends NOTIFY after the commit it tells of: commits with a NOTIFY queue behind one lock of the
-// whole server. What gathers within a few milliseconds goes out as one. Only where it is quiet a
-// NOTIFY may ride inside the commit, which saves a round trip.
+// Sends NOTIFY after the commit, because commits with a NOTIFY are serialized by one lock of the
+// whole server. Notifications within a few milliseconds are sent together. Only if there were none
+// for a while, a NOTIFY is part of the commit, which saves a round trip.
 #pragma once
 
 #include <condition_variable>
@@ -20,14 +20,13 @@ enum class Wake { in_transaction, after_commit };
 class Notifier {
 public:
     Notifier(Pool& pool, base::Log log) : pool_(pool), log_(std::move(log)) {}
-    ~Notifier();  // sends what is pending
+    ~Notifier();  // sends pending notifications
     Notifier(const Notifier&) = delete;
     Notifier& operator=(const Notifier&) = delete;
 
-    // How the next wake-up shall be sent: inside its transaction, where the last one was a while
-    // ago.
+    // How to send the next wake-up: inside its transaction if the last one was a while ago.
     [[nodiscard]] Wake next();
-    // Both return immediately. No topic: wakes all.
+    // Both return immediately. Without a topic, all are woken.
     void wake(const std::optional<seam::WakeTopic>& topic);
     void run_ended(RunId run);
 
@@ -42,7 +41,7 @@ private:
     std::condition_variable_any changed_;
     std::set<std::string> pending_;
     std::chrono::steady_clock::time_point last_{};
-    std::jthread thread_;  // started by the first one
+    std::jthread thread_;  // started by the first notification
 };
 
 }  // namespace pawl::postgres

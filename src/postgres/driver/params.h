@@ -32,7 +32,7 @@ public:
     Params& text_array(std::span<const std::string_view> values);
     Params& text_array(std::span<const std::string> values);
     Params& json_array(std::span<const std::string_view> values);
-    // Of the nullable ones a whole null where nothing is given: the cheapest for both sides.
+    // An array of nulls is sent as one null, which is cheapest for both sides.
     Params& text_array(std::span<const std::optional<std::string_view>> values);
     Params& int4_array(std::span<const std::optional<int>> values);
     Params& int8_array(std::span<const std::optional<std::int64_t>> values);

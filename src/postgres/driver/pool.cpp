@@ -24,13 +24,13 @@ Pool::PooledConnection Pool::take() {
     try {
         return {*this, Connection::open(target_, connect_timeout_)};
     } catch (...) {
-        give_back(nullptr);
+        return_connection(nullptr);
         throw;
     }
 }
 
-void Pool::give_back(std::unique_ptr<Connection> connection) {
-    std::vector<Idle> closed;  // outside the lock: closing talks to the server
+void Pool::return_connection(std::unique_ptr<Connection> connection) {
+    std::vector<Idle> closed;  // destroyed outside the lock: closing communicates with the server
     {
         const std::lock_guard lock(mutex_);
         ++free_slots_;
@@ -38,8 +38,8 @@ void Pool::give_back(std::unique_ptr<Connection> connection) {
             idle_.push_back({std::move(connection), Clock::now()});
             closed = take_unused();
         } else if (connection) {
-            // One broken connection mostly means that the server went away: the idle ones are as
-            // old.
+            // A broken connection usually means that the server went away: the idle connections are
+            // as old, so they are closed too.
             closed.swap(idle_);
         }
     }

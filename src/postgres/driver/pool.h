@@ -1,5 +1,5 @@
-// A few connections, opened when needed, lent one call at a time. Broken ones are replaced, and
-// connections that only a burst needed are closed: an idle process keeps one.
+// A few connections, opened when needed and lent for one call at a time. Broken connections are
+// replaced. Connections that only a burst needed are closed: an idle process keeps one.
 #pragma once
 
 #include <condition_variable>
@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/literals.h"
 #include "postgres/driver/connection.h"
 
 namespace pawl::postgres {
@@ -25,7 +26,7 @@ public:
         PooledConnection(Pool& pool, std::unique_ptr<Connection> connection)
             : pool_(&pool), connection_(std::move(connection)) {}
         ~PooledConnection() {
-            if (pool_ != nullptr) pool_->give_back(std::move(connection_));
+            if (pool_ != nullptr) pool_->return_connection(std::move(connection_));
         }
         PooledConnection(PooledConnection&& other) noexcept
             : pool_(std::exchange(other.pool_, nullptr)),
@@ -39,7 +40,8 @@ public:
         std::unique_ptr<Connection> connection_;
     };
 
-    // Waits for a free one; opens one where none is idle. Its answers may take `call_timeout`.
+    // Waits for a free connection, or opens one if none is idle. `call_timeout` is the time limit
+    // for its answers.
     [[nodiscard]] PooledConnection lend(std::optional<Duration> call_timeout = {});
 
 private:
@@ -50,7 +52,7 @@ private:
     };
 
     [[nodiscard]] PooledConnection take();
-    void give_back(std::unique_ptr<Connection> connection);
+    void return_connection(std::unique_ptr<Connection> connection);
     [[nodiscard]] std::vector<Idle> take_unused();
 
     const PostgresTarget target_;
@@ -59,7 +61,7 @@ private:
     std::mutex mutex_;
     std::condition_variable freed_;
     int free_slots_;
-    std::vector<Idle> idle_;  // used from the back, so the front is what nothing needs
+    std::vector<Idle> idle_;  // used from the back, so unneeded ones are at the front
 };
 
 }  // namespace pawl::postgres

@@ -6,7 +6,7 @@ namespace pawl::postgres {
 
 namespace {
 
-// The elements of a one-dimensional array; read(bytes, length) makes a value of one that is not
+// The elements of a one-dimensional array; read(bytes, length) converts an element that is not
 // null.
 template <class T, class Read>
 std::vector<T> elements(const char* bytes, Read read) {

@@ -1,5 +1,5 @@
-// Reads a result in binary format. Columns are addressed by number: see sql/rows.txt, or the
-// statement.
+// Reads a result in binary format. Columns are addressed by index: use the generated names
+// (sql/rows.txt).
 #pragma once
 
 #include <optional>

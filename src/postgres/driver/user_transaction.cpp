@@ -64,7 +64,7 @@ Rows UserTransaction::run(const store::Statement& statement, const Params& param
     base::crash_point();
     if (PQresultStatus(result.get()) == PGRES_TUPLES_OK) return Rows(std::move(result));
     if (PQstatus(connection_) == CONNECTION_BAD) {
-        // The transaction cannot commit any more, so there is no doubt.
+        // The transaction can no longer commit, so the outcome is not in doubt.
         throw Error(ErrorCode::connection_failed, connection_message(connection_)).mark_retryable();
     }
     throw to_error(server_error(result.get(), statement.name), schema_);

@@ -1,5 +1,5 @@
-// Calls over the user's own connection, inside the user's own open transaction: nothing is
-// prepared, and nothing but our statements is sent.
+// Calls over the user's connection, inside the user's open transaction. Prepares nothing, and sends
+// nothing except pawl's statements.
 #pragma once
 
 #include <pawl/transaction.h>

@@ -1,5 +1,5 @@
-// Wake-ups as the text of a NOTIFY. The SQL functions send the same numbers: a queue's id is
-// positive.
+// Wake-ups as the payload of a NOTIFY. The SQL functions send the same numbers: the id of a queue
+// is positive.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace pawl::postgres {
 inline constexpr std::int64_t schedules_number = -1;
 inline constexpr std::int64_t outbox_number = -2;
 
-// Without a topic all are woken: then the text is empty.
+// Without a topic the payload is empty, and all are woken.
 [[nodiscard]] inline std::string wake_payload(const std::optional<seam::WakeTopic>& topic) {
     if (!topic) return {};
     if (const auto* const queue = std::get_if<QueueId>(&*topic))

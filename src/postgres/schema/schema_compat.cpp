@@ -24,7 +24,7 @@ CompatState wanted_state(Connection& connection) {
 }
 
 std::optional<CompatState> recorded_state(Connection& connection, const std::string& schema) {
-    // A role that was given no access to these names has nothing to do with them.
+    // A role without access to these names does not use them.
     Params table;
     table.text(compat_schema).text("installed");
     if (!connection.run(sql::can_read_table, table, IfAnswerLost::repeat).boolean(0, 0))
@@ -33,7 +33,8 @@ std::optional<CompatState> recorded_state(Connection& connection, const std::str
     params.text(schema);
     const Rows rows = connection.run(sql::compat_state, params, IfAnswerLost::repeat);
     if (rows.empty()) return std::nullopt;
-    return CompatState{rows.string(0, 0), rows.string(0, 1)};
+    using Row = sql::row::CompatState;
+    return CompatState{rows.string(0, Row::script), rows.string(0, Row::catalogue)};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The optional schema `pgflow`: pgflow's names over the functions of a store. See docs/pgflow.md.
+// The optional schema `pgflow`: the names of pgflow over the functions of a store. See
+// docs/pgflow.md.
 #pragma once
 
 #include <optional>
@@ -8,13 +9,14 @@
 
 namespace pawl::postgres {
 
-// All inside a transaction with the safe search_path.
+// All functions are called inside a transaction with the safe search_path.
 
-// Whether the database has that schema, and it is this store's.
+// Whether the database has that schema and it belongs to this store.
 [[nodiscard]] bool has_compat(Connection& connection, const std::string& schema);
-// Creates it, or all of it but its data anew.
+// Creates it, or recreates everything except its data.
 void apply_compat(Connection& connection, const std::string& schema);
-// What verify() says of it; nothing if it is as this library defines it, or not there.
+// The problem that verify() reports; none if the schema is as this library defines it, or does not
+// exist.
 [[nodiscard]] std::optional<std::string> compat_problem(
     Connection& connection, const std::string& schema
 );

@@ -31,7 +31,7 @@ std::vector<Difference> damage(const store::Catalogue& found, const store::Catal
     return differences;
 }
 
-// One statement per line: some cannot run together with others.
+// One statement per line, because some cannot run together with others.
 void run_lines(Connection& connection, std::string_view script, std::string_view name) {
     while (!script.empty()) {
         const auto line = script.substr(0, script.find('\n'));
@@ -40,8 +40,8 @@ void run_lines(Connection& connection, std::string_view script, std::string_view
     }
 }
 
-// One process builds indexes at a time. Tried again and again instead of waited for: building an
-// index waits for all statements that run, and one that waits for the lock would run forever.
+// One process builds indexes at a time. The lock is polled instead of waited for: building an index
+// waits for all running statements, and a statement that waits for the lock would never end.
 class IndexLock {
 public:
     IndexLock(Connection& connection, const PostgresTarget& target)
@@ -64,8 +64,7 @@ public:
 private:
     Connection& connection_;
     Params key_;
-    bool
-        needed_;  // sessions are shared behind a transaction pooler: a lock would stay with another
+    bool needed_;  // not behind a transaction pooler: its sessions are shared
 };
 
 }  // namespace
@@ -89,7 +88,7 @@ void SchemaRepair::restore(Schema schema) {
     }
     try {
         const auto expected = expected_catalogue(connection_, target_.schema);
-        if (!found.contains(manifest_table)) {  // a copy of what the library defines: no data
+        if (!found.contains(manifest_table)) {  // a copy of the library's definitions, without data
             create_manifest(connection_);
             report_.repaired.emplace_back("table schema_manifest is missing: restored");
             found = found_catalogue(connection_, target_.schema);
@@ -98,7 +97,8 @@ void SchemaRepair::restore(Schema schema) {
         differences = damage(found, expected);
         has_test_clock_ = std::ranges::any_of(store::compare(found, expected), is_test_clock);
     } catch (const Refused& refused) {
-        // Not an owner's program: it works with the schema as it is, and says what it has seen.
+        // The role does not own the schema: it reports the differences and uses the schema as it
+        // is.
         for (const auto& difference : differences) cannot(difference, refused.error.message);
         return;
     }
@@ -124,7 +124,8 @@ void SchemaRepair::repair(const std::vector<Difference>& differences) {
     }
 }
 
-// A view with other columns cannot be replaced; one without a definition of ours is dropped first.
+// A view whose columns changed cannot be replaced; a view without a definition in the library is
+// dropped first.
 void SchemaRepair::restore_functions(const std::vector<Difference>& differences) {
     try {
         ScriptSavepoint savepoint(connection_);

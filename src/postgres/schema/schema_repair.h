@@ -1,4 +1,4 @@
-// Restores what is missing in an installed schema, or differs from what the library defines.
+// Restores objects of an installed schema that are missing or differ from the library's definition.
 #pragma once
 
 #include <pawl/store.h>
@@ -13,11 +13,11 @@ public:
     SchemaRepair(Connection& connection, const PostgresTarget& target, InstallReport& report)
         : connection_(connection), target_(target), report_(report) {}
 
-    // Inside install()'s transaction: all but indexes. `fresh`: all that is there was created in
-    // this transaction.
+    // Inside install()'s transaction: everything except indexes. `fresh`: this transaction created
+    // all objects.
     enum class Schema { fresh, existing };
     void restore(Schema schema);
-    // After it, without a transaction: workers continue to write while an index is built.
+    // After the transaction: workers continue to write while an index is built.
     void restore_indexes();
 
 private:
@@ -34,7 +34,7 @@ private:
     bool has_test_clock_ = false;
 };
 
-// A test has put its own clock in the place of the real one: no damage.
+// A test has replaced the clock: this is not damage.
 [[nodiscard]] bool is_test_clock(const store::Difference& difference);
 
 }  // namespace pawl::postgres

@@ -62,10 +62,13 @@ store::Catalogue found_catalogue(Connection& connection, const std::string& sche
     Params params;
     params.text(schema);
     const Rows rows = connection.run(sql::catalogue, params, IfAnswerLost::repeat);
+    using Row = store::row::Catalogue;
     store::Catalogue catalogue;
     for (int i = 0; i < rows.size(); ++i) {
-        catalogue[{rows.string(i, 0), rows.string(i, 1)}] = {
-            rows.string(i, 2), rows.string(i, 3), rows.string(i, 4)};
+        catalogue[{rows.string(i, Row::kind), rows.string(i, Row::name)}] = {
+            rows.string(i, Row::table_name),
+            rows.string(i, Row::definition),
+            rows.string(i, Row::restore)};
     }
     return catalogue;
 }
@@ -86,14 +89,15 @@ std::optional<store::Catalogue> recorded_catalogue(Connection& connection) {
         return std::nullopt;
     }
     savepoint.keep();
+    using Row = sql::row::Manifest;
     store::Catalogue catalogue;
     std::string recorded;
     for (int i = 0; i < rows->size(); ++i) {
-        store::SchemaObjectName name{rows->string(i, 0), rows->string(i, 1)};
+        store::SchemaObjectName name{rows->string(i, Row::kind), rows->string(i, Row::name)};
         if (name == manifest_checksum) {
-            recorded = rows->string(i, 2);
+            recorded = rows->string(i, Row::definition);
         } else {
-            catalogue[std::move(name)] = {{}, rows->string(i, 2), {}};
+            catalogue[std::move(name)] = {{}, rows->string(i, Row::definition), {}};
         }
     }
     if (recorded != checksum_of(connection, catalogue)) return std::nullopt;
@@ -129,7 +133,8 @@ Rows read_owner(Connection& connection, const std::string& schema) {
 
 std::string unsafe_creators(Connection& connection, const std::string& schema) {
     const Rows rows = read_owner(connection, schema);
-    const std::string creators = rows.empty() ? std::string() : rows.string(0, 3);
+    const std::string creators =
+        rows.empty() ? std::string() : rows.string(0, sql::row::SchemaOwner::creators);
     if (creators.empty()) return {};
     return fmt::format(
         "{1} may create objects in schema '{0}' and could change what pawl's functions do: run: "
@@ -141,13 +146,14 @@ std::string unsafe_creators(Connection& connection, const std::string& schema) {
 
 std::string unsafe_schema(Connection& connection, const std::string& schema) {
     const Rows rows = read_owner(connection, schema);
-    if (rows.empty() || rows.boolean(0, 2)) return unsafe_creators(connection, schema);
+    using Row = sql::row::SchemaOwner;
+    if (rows.empty() || rows.boolean(0, Row::is_safe)) return unsafe_creators(connection, schema);
     return fmt::format(
         "schema '{0}' belongs to role '{1}', which would get the rights of '{2}' by what '{2}' "
         "installs there: install as '{1}', or run: alter schema {0} owner to {2}",
         schema,
-        rows.string(0, 0),
-        rows.string(0, 1)
+        rows.string(0, Row::owner),
+        rows.string(0, Row::role)
     );
 }
 

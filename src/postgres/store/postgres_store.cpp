@@ -7,7 +7,7 @@
 namespace pawl::postgres {
 
 namespace {
-// Heartbeats and LISTEN have one of their own each; the rest is shared.
+// Heartbeats and LISTEN each have their own connection; the others are shared.
 constexpr int own_connections = 2;
 }  // namespace
 
@@ -25,7 +25,7 @@ PostgresStore::PostgresStore(PostgresTarget target, ConnectOptions options, base
 std::shared_ptr<seam::Backend> open_postgres(PostgresTarget target, ConnectOptions options) {
     const base::Log log(options.log);
     auto store = std::make_shared<PostgresStore>(std::move(target), std::move(options), log);
-    store->has_test_clock();  // the first connection: a wrong address fails here
+    store->has_test_clock();  // opens the first connection, so that a wrong address fails here
     return store;
 }
 

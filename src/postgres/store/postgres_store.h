@@ -44,6 +44,9 @@ public:
         Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
     ) override;
 
+    seam::Dequeued dequeue(
+        const std::string& queue, int max_messages, std::optional<Duration> lease
+    ) override;
     void create_queue(const std::string& name, const QueueOptions& options) override;
     void delete_queue(const std::string& name, DeleteMode mode) override;
     void set_queue_paused(const std::string& name, bool paused) override;
@@ -149,7 +152,7 @@ public:
     }
 
 private:
-    // Where a streaming worker's last claim ended: see sql/postgres/functions/queue/claim.sql.
+    // Where the last claim of a streaming worker ended: see sql/postgres/functions/queue/claim.sql.
     struct ClaimPosition {
         std::optional<int> floor_priority;
         MessageId floor_message;
@@ -164,7 +167,7 @@ private:
         std::chrono::steady_clock::time_point swept_at;  // the last claim without a position
     };
 
-    // What the server refuses leaves this class as a pawl::Error.
+    // Converts refusals of the server to pawl::Error.
     template <class Work>
     auto translated(Work work) {
         try {
@@ -173,8 +176,8 @@ private:
             throw to_error(refused.error, target_.schema);
         }
     }
-    // A connection that has seen the right schema version. Throws not_installed, schema_too_old,
-    // _new.
+    // A connection over which the schema version was checked. Throws not_installed, schema_too_old,
+    // schema_too_new.
     Pool::PooledConnection checked(Pool& pool, std::optional<Duration> call_timeout = {});
     void check_schema(Connection& connection);
     Rows call(
@@ -183,17 +186,17 @@ private:
         IfAnswerLost if_lost,
         std::optional<Duration> timeout = {}
     );
-    // What a worker's threads wait for: they must go on where a server does not answer.
+    // For calls of a worker's threads, which must continue if a server does not answer.
     Rows worker_call(
         const store::Statement& statement, const Params& params, IfAnswerLost if_lost
     ) {
         return call(statement, params, if_lost, options().call_timeout);
     }
-    // What producers wait for.
+    // For calls of producers.
     Rows producer_call(const store::Statement& statement, const Params& params) {
         return call(statement, params, IfAnswerLost::doubt, options().producer_timeout);
     }
-    // How far a batch has come: what threw may have parts that are committed.
+    // The progress of a batch: if it throws, parts of it may be committed.
     struct Progress {
         CommitSideEffects effects;
         bool committed = false;
@@ -224,9 +227,9 @@ private:
     void remember(
         const seam::ClaimRequest& request, const seam::Claim& claim, ClaimPosition position
     );
-    // Here and, after the commit, in other processes. No topic: all.
+    // Wakes this process and, after the commit, other processes. Without a topic, all.
     void notify(const std::optional<seam::WakeTopic>& topic, Wake how = Wake::after_commit);
-    void listen();  // unless it listens already
+    void listen();  // no-op if it already listens
     SchemaReport inspect(Connection& connection);
 
     const PostgresTarget target_;

@@ -21,7 +21,7 @@ const store::Statement& claim_statement(seam::Work work) {
     return sql::claim;
 }
 
-// Claims of some steps have an index of their own, and no position in the flow's queue.
+// Claims of some steps use a separate index and have no position in the flow's queue.
 bool is_streaming(const seam::ClaimRequest& request) {
     return request.scan == seam::Scan::streaming && request.steps.empty();
 }
@@ -57,19 +57,29 @@ seam::Claim PostgresStore::claim(const seam::ClaimRequest& request) {
         }
     }
 
-    // A claim whose answer is lost may be asked for again: see leases_of().
-    auto [claim, looked] = read_claim(
+    // A claim whose answer is lost may be repeated: see leases_of().
+    auto read = read_claim(
         worker_call(claim_statement(request.work), params, IfAnswerLost::repeat), request
     );
+    seam::Claim& claim = read.claim;
     if (is_streaming(request)) {
-        if (looked) {
+        if (read.looked) {
             if (!last.swept_at || claim.now - *last.swept_at >= 10s) last.swept_at = claim.now;
-            // Where due rows were left, the next look goes on there.
+            // If due rows were left, the next search continues there.
             last.looked_at = std::min(claim.next_due.value_or(claim.now), claim.now);
         }
         remember(request, claim, last);
     }
     return std::move(claim);
+}
+
+seam::Dequeued PostgresStore::dequeue(
+    const std::string& queue, int max_messages, std::optional<Duration> lease
+) {
+    Params params;
+    params.text(queue).int4(max_messages).milliseconds(lease).int8(options().lease.count());
+    auto read = read_claim(worker_call(sql::claim_queue, params, IfAnswerLost::repeat), {});
+    return {read.queue, std::move(read.claim)};
 }
 
 std::vector<Lease> PostgresStore::leases_of(WorkerId worker, std::span<const QueueId> queues) {
@@ -78,9 +88,11 @@ std::vector<Lease> PostgresStore::leases_of(WorkerId worker, std::span<const Que
     Params params;
     params.int8(worker.value()).int8_array(ids);
     const Rows rows = worker_call(sql::list_leases, params, IfAnswerLost::repeat);
+    using Row = sql::row::ListLeases;
     std::vector<Lease> leases;
+    leases.reserve(static_cast<std::size_t>(rows.size()));
     for (int i = 0; i < rows.size(); ++i)
-        leases.push_back({MessageId(rows.int8(i, 0)), rows.int4(i, 1)});
+        leases.push_back({MessageId(rows.int8(i, Row::message_id)), rows.int4(i, Row::delivery)});
     return leases;
 }
 
@@ -93,9 +105,9 @@ PostgresStore::ClaimPosition PostgresStore::position(const seam::ClaimRequest& r
 void PostgresStore::remember(
     const seam::ClaimRequest& request, const seam::Claim& claim, ClaimPosition position
 ) {
-    // A second is how long rows that commit late, behind the floor, may have to wait.
+    // Rows that commit late, before the floor, may have to wait for up to a second.
     const bool old = position.floor_priority && claim.now - position.floor_since >= 1s;
-    // Where a claim was not filled, the next one would not find enough behind the floor either.
+    // If a claim was not filled, the next one would not find enough rows after the floor either.
     const bool filled = claim.messages.size() >= static_cast<std::size_t>(request.max_messages);
     if (!filled || request.queues.size() != 1 || old) {
         position.floor_priority.reset();

@@ -18,12 +18,12 @@ bool is_end(const Write* write) {
     return write->is<seam::Finish>();
 }
 
-// May end runs, or make tasks ready.
+// Whether it may end runs or make tasks ready.
 bool may_start_work(const Write* write) {
     return write->is<seam::Finish, seam::CompleteTask, seam::FailTask>();
 }
 
-// Makes a message visible now.
+// Whether it makes a message visible now.
 bool makes_ready(const Write* write) {
     if (write->is<seam::HandBack>()) return true;
     if (write->is<seam::Release>()) return write->as<seam::Release>().delay == Duration::zero();
@@ -52,8 +52,8 @@ std::vector<WriteOutcome> PostgresStore::commit(seam::Writes writes, Attempt att
         const auto connection = checked(pool_, options().call_timeout);
         commit_range(*connection, writes, attempt, outcomes, progress);
     } catch (Error& error) {
-        // A part is there: whoever repeats the batch must not take that for another's work, and the
-        // repetition will not tell again whom to wake.
+        // A part of the batch is committed: a repetition must not take it for the work of another
+        // holder, and it will not return the waiters to notify again.
         if (!progress.committed) throw;
         notify_others(writes, outcomes, progress.effects);
         error.mark_in_doubt();
@@ -69,7 +69,7 @@ void PostgresStore::notify_others(
     if (std::ranges::any_of(writes, makes_ready)) {
         notify(std::nullopt);
     } else if (std::ranges::any_of(writes, is_suspension)) {
-        hub_.notify_all();  // claimers in this process compute anew when to claim
+        hub_.notify_all();  // claimers in this process compute again when to claim
     }
     for (const QueueId queue : effects.queues) notify(queue, effects.wake);
     notify_waiters(writes, outcomes, effects);
@@ -90,8 +90,7 @@ void PostgresStore::notify_waiters(
     for (const RunId run : effects.awaited) notifier_.run_ended(run);
 }
 
-// One item never harms another: what the server refuses is halved until the guilty one stands
-// alone.
+// A refused item does not affect the others: the batch is halved until the refused item is alone.
 void PostgresStore::commit_range(
     Connection& connection,
     seam::Writes writes,
@@ -108,11 +107,11 @@ void PostgresStore::commit_range(
         } catch (const Refused& refused) {
             if (is_conflict(refused.error) && conflicts < max_conflicts) continue;
             Error error = to_error(refused.error, target_.schema);
-            // What took too long is tried in smaller parts, and alone again and again.
+            // A batch that took too long is tried in smaller parts; a single item is retried.
             if (is_cancelled(refused.error) && writes.size() == 1) error.mark_retryable();
             if (error.retryable() || error.code() == ErrorCode::not_installed ||
                 error.code() == ErrorCode::pooler_detected)
-                throw error;  // no item's fault
+                throw error;  // not caused by an item
             if (writes.size() == 1) {
                 outcomes[0] = {WriteStatus::rejected, error.what(), error.code()};
                 return;

@@ -28,7 +28,8 @@ Params enqueue_params(const std::string& queue, std::span<const NewMessage> mess
 
 std::vector<MessageId> read_ids(const Rows& rows) {
     std::vector<MessageId> ids;
-    for (const auto id : rows.int8_array(0, 0)) ids.emplace_back(id);
+    for (const auto id : rows.int8_array(0, sql::row::EnqueueBatch::message_ids))
+        ids.emplace_back(id);
     return ids;
 }
 
@@ -39,7 +40,7 @@ std::vector<MessageId> PostgresStore::enqueue(
 ) {
     const Wake wake = notifier_.next();
     const Rows rows = producer_call(sql::enqueue_batch, enqueue_params(queue, messages, wake));
-    notify(QueueId(rows.int8(0, 1)), wake);
+    notify(QueueId(rows.int8(0, sql::row::EnqueueBatch::queue_id)), wake);
     return read_ids(rows);
 }
 
@@ -47,15 +48,15 @@ std::vector<MessageId> PostgresStore::enqueue_in(
     Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
 ) {
     UserTransaction user_tx(transaction, target_.schema);
-    // What is wrong with the queue is found by a read: a failing statement would end the caller's
+    // The queue is checked by a read, because a failing statement would abort the caller's
     // transaction.
     Params name;
     name.text_array(std::span(&queue, 1));
     const Rows found = user_tx.run(sql::resolve_queues, name);
-    if (found.int8(0, 0) == 0) {
+    if (found.int8(0, sql::row::ResolveQueues::queue_id) == 0) {
         throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, queue));
     }
-    if (found.boolean(0, 1)) {
+    if (found.boolean(0, sql::row::ResolveQueues::is_workflow)) {
         throw Error(ErrorCode::workflow_queue, fmt::format(model::texts::queue_of_workflow, queue));
     }
     return read_ids(

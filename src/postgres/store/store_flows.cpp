@@ -1,4 +1,4 @@
-// Flows: their definition, and their tasks by hand.
+// Flows: their definition, and operations of users on tasks.
 #include <pawl/flow.h>
 
 #include "generated/postgres_sql.h"
@@ -31,19 +31,21 @@ TaskOutcome to_outcome(std::string_view word) {
 }
 
 TaskInfo read_task(const Rows& rows, int row, RunId run) {
+    using Row = store::row::Task;
     TaskInfo task;
-    task.task = {run, rows.string(row, 0), rows.int4(row, 1)};
-    task.status = model::stored_value(model::task_statuses, rows.text(row, 2), "task status");
-    task.message = MessageId(rows.int8(row, 3));
-    task.attempts = rows.int4(row, 4);
-    task.delivery = rows.int4(row, 5);
-    task.worker = WorkerId(rows.id(row, 6));
-    task.input = rows.optional_json(row, 7);
-    task.output = rows.optional_json(row, 8);
-    task.error = rows.text(row, 9);
-    task.queued_at = rows.time(row, 10);
-    task.started_at = rows.optional_time(row, 11);
-    task.completed_at = rows.optional_time(row, 12);
+    task.task = {run, rows.string(row, Row::step_slug), rows.int4(row, Row::task_index)};
+    task.status =
+        model::stored_value(model::task_statuses, rows.text(row, Row::status), "task status");
+    task.message = MessageId(rows.int8(row, Row::message_id));
+    task.attempts = rows.int4(row, Row::attempts);
+    task.delivery = rows.int4(row, Row::delivery);
+    task.worker = WorkerId(rows.id(row, Row::worker_id));
+    task.input = rows.optional_json(row, Row::input);
+    task.output = rows.optional_json(row, Row::output);
+    task.error = rows.text(row, Row::error);
+    task.queued_at = rows.time(row, Row::queued_at);
+    task.started_at = rows.optional_time(row, Row::started_at);
+    task.completed_at = rows.optional_time(row, Row::completed_at);
     return task;
 }
 
@@ -52,10 +54,10 @@ TaskInfo read_task(const Rows& rows, int row, RunId run) {
 void PostgresStore::create_flow(const std::string& slug, const FlowOptions& options) {
     Params params;
     params.text(slug).optional(options.max_attempts, &Params::int4);
-    params.milliseconds(options.base_delay).milliseconds(options.timeout);
+    params.milliseconds(options.backoff_base).milliseconds(options.task_timeout);
     call(
         sql::create_flow, params, IfAnswerLost::repeat
-    );  // idempotent: a lost answer leaves no doubt
+    );  // idempotent, so a lost answer is not in doubt
 }
 
 void PostgresStore::add_step(const std::string& flow, const FlowStep& step) {
@@ -63,7 +65,7 @@ void PostgresStore::add_step(const std::string& flow, const FlowStep& step) {
     Params params;
     params.text(flow).text(step.slug).text_array(std::span(step.deps));
     params.optional(options.max_attempts, &Params::int4);
-    params.milliseconds(options.base_delay).milliseconds(options.timeout);
+    params.milliseconds(options.backoff_base).milliseconds(options.task_timeout);
     params.int8(options.start_delay.count()).text(to_string(step.type));
     add_json(params, options.required_input_pattern);
     add_json(params, options.forbidden_input_pattern);
@@ -78,7 +80,7 @@ void PostgresStore::create_flow_shape(const FlowShape& shape) {
 EnsuredFlow PostgresStore::ensure_flow(const FlowShape& shape, EnsureMode mode) {
     Params params = shape_params(shape);
     params.boolean(mode == EnsureMode::force);
-    // Safe to repeat, but not with force: after a lost answer that would say `same`.
+    // Safe to repeat, except with force: after a lost answer the result would be `same`.
     const IfAnswerLost if_lost =
         mode == EnsureMode::force ? IfAnswerLost::doubt : IfAnswerLost::repeat;
     const Rows rows = call(sql::ensure_flow, params, if_lost);
@@ -109,11 +111,12 @@ std::vector<TaskInfo> PostgresStore::tasks(RunId run) {
     params.int8(run.value());
     const Rows rows = call(sql::list_tasks, params, IfAnswerLost::repeat);
     std::vector<TaskInfo> tasks;
+    tasks.reserve(static_cast<std::size_t>(rows.size()));
     for (int i = 0; i < rows.size(); ++i) tasks.push_back(read_task(rows, i, run));
     return tasks;
 }
 
-// The functions themselves notify the other processes; this one is told here.
+// The functions notify other processes; this process is notified here.
 TaskOutcome PostgresStore::complete_task(const TaskRef& task, const Json& output, int delivery) {
     const Rows rows =
         call(sql::complete_task, task_params(task, output.text, delivery), IfAnswerLost::doubt);

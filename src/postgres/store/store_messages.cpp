@@ -104,7 +104,7 @@ std::int64_t PostgresStore::replay(const std::string& queue, MessageId id) {
         params.null();
     }
     const auto replayed = call(sql::replay, params, IfAnswerLost::doubt).int8(0, 0);
-    hub_.notify_all();  // the function itself notifies the other processes
+    hub_.notify_all();  // the function notifies other processes
     return replayed;
 }
 

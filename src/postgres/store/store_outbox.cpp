@@ -115,7 +115,7 @@ std::vector<OutboxEvent> PostgresStore::list_outbox(const OutboxFilter& filter) 
     return events;
 }
 
-// The position to claim from. Events that were committed late, behind it, are found once a second.
+// The position to claim from. Events that were committed late, before it, are found once a second.
 PostgresStore::OutboxPosition PostgresStore::outbox_position() {
     const auto now = std::chrono::steady_clock::now();
     const std::lock_guard lock(positions_mutex_);
@@ -188,7 +188,7 @@ std::int64_t PostgresStore::retry_parked(std::int64_t id) {
     const std::int64_t retried = call(sql::retry_parked, params, IfAnswerLost::doubt).int8(0, 0);
     {
         const std::lock_guard lock(positions_mutex_);
-        outbox_position_ = {};  // older events come back
+        outbox_position_ = {};  // older events become due again
     }
     hub_.notify(seam::outbox_changed);
     return retried;

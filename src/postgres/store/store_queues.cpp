@@ -43,7 +43,7 @@ void PostgresStore::create_queue(const std::string& name, const QueueOptions& op
     }
     call(
         sql::create_queue, params, IfAnswerLost::repeat
-    );  // idempotent: a lost answer leaves no doubt
+    );  // idempotent, so a lost answer is not in doubt
 }
 
 void PostgresStore::delete_queue(const std::string& name, DeleteMode mode) {
@@ -80,7 +80,9 @@ std::vector<QueueId> PostgresStore::resolve_queues(std::span<const std::string> 
     params.text_array(names);
     const Rows rows = worker_call(sql::resolve_queues, params, IfAnswerLost::repeat);
     std::vector<QueueId> ids;
-    for (int i = 0; i < rows.size(); ++i) ids.emplace_back(rows.int8(i, 0));
+    ids.reserve(static_cast<std::size_t>(rows.size()));
+    for (int i = 0; i < rows.size(); ++i)
+        ids.emplace_back(rows.int8(i, sql::row::ResolveQueues::queue_id));
     return ids;
 }
 
@@ -96,7 +98,9 @@ std::vector<QueueStats> PostgresStore::queue_stats(
     params.int4(static_cast<int>(model::rules::count_limit)).int4(static_cast<int>(archived));
     const Rows rows = call(sql::queue_stats, params, IfAnswerLost::repeat);
     std::vector<QueueStats> all;
-    for (int i = 0; i < rows.size(); ++i) all.push_back(read_queue_stats(rows, i));
+    all.reserve(static_cast<std::size_t>(rows.size()));
+    for (int i = 0; i < rows.size(); ++i)
+        all.push_back(read_queue_stats<store::row::QueueStats>(rows, i));
     return all;
 }
 

@@ -13,13 +13,15 @@ seam::LostPage PostgresStore::find_lost_work(const seam::LostPosition& after, in
     }
     params.int4(max_runs);
     const Rows rows = call(sql::find_lost_runs, params, IfAnswerLost::repeat);
+    using Row = sql::row::FindLostRuns;
     seam::LostPage page;
-    page.looked = rows.int4(0, 0);
-    if (page.looked > 0) page.last = {QueueId(rows.int8(0, 1)), RunId(rows.int8(0, 2))};
-    const auto runs = rows.int8_array(0, 3);
-    const auto workflows = rows.text_array(0, 4);
-    const auto steps = rows.text_array(0, 5);
-    const auto tasks = rows.int4_array(0, 6);
+    page.looked = rows.int4(0, Row::looked);
+    if (page.looked > 0)
+        page.last = {QueueId(rows.int8(0, Row::last_workflow)), RunId(rows.int8(0, Row::last_run))};
+    const auto runs = rows.int8_array(0, Row::run_ids);
+    const auto workflows = rows.text_array(0, Row::workflows);
+    const auto steps = rows.text_array(0, Row::step_slugs);
+    const auto tasks = rows.int4_array(0, Row::task_indexes);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         page.lost.push_back(
             {RunId(runs[i]), std::string(workflows[i]), std::string(steps[i]), tasks[i]}
@@ -28,16 +30,18 @@ seam::LostPage PostgresStore::find_lost_work(const seam::LostPosition& after, in
     return page;
 }
 
-// A repeated call is harmless, but does not return what an earlier one restored.
+// A repeated call is safe, but does not return what an earlier one restored.
 std::vector<LostWork> PostgresStore::repair() {
     const Rows rows = call(sql::repair_runs, {}, IfAnswerLost::repeat);
+    using Row = sql::row::RepairRuns;
     std::vector<LostWork> restored;
+    restored.reserve(static_cast<std::size_t>(rows.size()));
     for (int i = 0; i < rows.size(); ++i) {
         restored.push_back(
-            {RunId(rows.int8(i, 0)),
-             rows.string(i, 1),
-             rows.is_null(i, 2) ? std::string() : rows.string(i, 2),
-             rows.is_null(i, 3) ? 0 : rows.int4(i, 3)}
+            {RunId(rows.int8(i, Row::run_id)),
+             rows.string(i, Row::workflow),
+             rows.string(i, Row::step_slug),
+             rows.is_null(i, Row::task_index) ? 0 : rows.int4(i, Row::task_index)}
         );
     }
     return restored;

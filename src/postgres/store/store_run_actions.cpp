@@ -1,4 +1,4 @@
-// What people do to runs.
+// Operations of users on runs.
 #include "generated/postgres_sql.h"
 #include "model/enum_names.h"
 #include "postgres/batch/run_keys.h"
@@ -21,7 +21,7 @@ seam::Rejection PostgresStore::reject_resume(
     Params params;
     params.int8(lease.message.value()).int4(lease.delivery).text(step).text(message);
     params.int8(check_after.count());
-    const Rows rows = call(sql::reject_resume, params, IfAnswerLost::repeat);  // harmless to repeat
+    const Rows rows = call(sql::reject_resume, params, IfAnswerLost::repeat);  // safe to repeat
     static constexpr model::NameTable<seam::Rejection, 3> outcomes{{
         {seam::Rejection::done, "done"},
         {seam::Rejection::used, "used"},
@@ -36,7 +36,7 @@ void PostgresStore::cancel(RunId run, const std::string& reason) {
 }
 
 void PostgresStore::wake(RunId run) {
-    call(sql::wake, one_run(run), IfAnswerLost::repeat);  // harmless to repeat
+    call(sql::wake, one_run(run), IfAnswerLost::repeat);  // safe to repeat
     hub_.notify_all();
 }
 

@@ -1,4 +1,4 @@
-// Look-ups of runs.
+// Lookups of runs.
 #include <array>
 
 #include "generated/postgres_sql.h"
@@ -108,7 +108,7 @@ std::optional<RunEnd> PostgresStore::announce_waiter(RunId run) {
     const std::array calls{
         Call{sql::await_run, params, Call::Then::commit}, Call{sql::find_end, params}};
     const auto connection = checked(pool_);
-    // A hint and a look: a lost answer does not matter.
+    // A hint and a lookup: safe to repeat.
     const auto answers = translated([&] { return connection->run(calls, IfAnswerLost::repeat); });
     return read_end(answers.back());
 }
@@ -128,10 +128,11 @@ RunCounts PostgresStore::count_runs(const RunFilter& filter, std::int64_t limit)
     Params params = filter_params(filter);
     params.int4(static_cast<int>(limit));
     const Rows rows = call(sql::run_counts, params, IfAnswerLost::repeat);
+    using Row = sql::row::RunCounts;
     RunCounts counts;
     for (int i = 0; i < rows.size(); ++i)
-        model::count_of(counts, to_run_status(rows.text(i, 0))) = {
-            rows.int8(i, 1), rows.boolean(i, 2)};
+        model::count_of(counts, to_run_status(rows.text(i, Row::run_status))) = {
+            rows.int8(i, Row::runs), rows.boolean(i, Row::exact)};
     return counts;
 }
 
@@ -200,5 +201,4 @@ std::vector<RunInfo> PostgresStore::lineage(RunId run) {
     return read_runs(call(sql::lineage, one_run(run), IfAnswerLost::repeat));
 }
 
-// The functions themselves notify the other processes; this one is told here.
 }  // namespace pawl::postgres

@@ -10,7 +10,7 @@ using seam::StoredSchedule;
 
 namespace {
 
-// Row: store::row::Schedule, or DueSchedule, which has its columns too.
+// `Row` is store::row::Schedule, or DueSchedule, which also has its columns.
 template <class Row>
 StoredSchedule read_schedule(const Rows& rows, int row) {
     StoredSchedule schedule;
@@ -54,8 +54,8 @@ Params save_params(const StoredSchedule& schedule) {
     return params;
 }
 
-// Workflow, input, priority and tag are the schedule's own: the version says that they are the
-// same.
+// Workflow, input, priority and tag are those of the schedule: an equal version means that they are
+// unchanged.
 Params fire_params(const ScheduleFire& fire, Wake wake) {
     std::vector<std::optional<Timestamp>> fire_ats;
     std::vector<std::optional<Timestamp>> ats;
@@ -82,13 +82,13 @@ std::vector<StoredSchedule> PostgresStore::schedules(const std::optional<std::st
     }
     const Rows rows = call(sql::list_schedules, params, IfAnswerLost::repeat);
     std::vector<StoredSchedule> schedules;
+    schedules.reserve(static_cast<std::size_t>(rows.size()));
     for (int i = 0; i < rows.size(); ++i)
         schedules.push_back(read_schedule<store::row::Schedule>(rows, i));
     return schedules;
 }
 
-// IfAnswerLost::repeat: where the answer is lost, a second call with the same version changes
-// nothing more.
+// IfAnswerLost::repeat: a second call with the same version changes nothing.
 bool PostgresStore::save_schedule(const StoredSchedule& schedule) {
     const bool saved =
         call(sql::save_schedule, save_params(schedule), IfAnswerLost::repeat).boolean(0, 0);
@@ -120,8 +120,9 @@ DueSchedules PostgresStore::due_schedules(int limit) {
 bool PostgresStore::fire_schedule(const ScheduleFire& fire) {
     const Wake wake = notifier_.next();
     const Rows rows = worker_call(sql::fire_schedule, fire_params(fire, wake), IfAnswerLost::doubt);
-    if (!rows.boolean(0, 0)) return false;
-    if (!fire.runs.empty()) notify(QueueId(rows.id(0, 1)), wake);
+    using Row = sql::row::FireSchedule;
+    if (!rows.boolean(0, Row::fired)) return false;
+    if (!fire.runs.empty()) notify(QueueId(rows.id(0, Row::fired_workflow_id)), wake);
     return true;
 }
 

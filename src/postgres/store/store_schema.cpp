@@ -23,7 +23,8 @@ InstalledVersion installed_version(Connection& connection, const std::string& sc
     if (!connection.run(sql::schema_exists, table, IfAnswerLost::repeat).boolean(0, 0)) return {};
     const Rows rows = connection.run(sql::schema_version, {}, IfAnswerLost::repeat);
     if (rows.empty()) return {};
-    return {rows.int4(0, 0), rows.string(0, 1)};
+    using Row = sql::row::SchemaVersion;
+    return {rows.int4(0, Row::version), rows.string(0, Row::functions)};
 }
 
 [[noreturn]] void refuse_newer(const std::string& schema, int version) {
@@ -103,7 +104,8 @@ InstallReport PostgresStore::install() {
         InstallReport report;
         SchemaRepair repair(*connection, target_, report);
         ScriptTransaction transaction(*connection);
-        // Several processes install at once: one works, the others wait and find it done.
+        // If several processes install at the same time, one does the work; the others wait and
+        // find it done.
         lock_schema(*connection, target_.schema);
         const auto installed = installed_version(*connection, target_.schema);
         if (installed.version > library_version()) refuse_newer(target_.schema, installed.version);
@@ -142,7 +144,7 @@ SchemaReport PostgresStore::verify() {
         const ScriptTransaction undone(*connection);
         lock_schema(*connection, target_.schema);
         return inspect(*connection);
-    } catch (const Refused& refused) {  // what verify() itself needs is missing
+    } catch (const Refused& refused) {  // something that verify() itself needs is missing
         return {library_version(), {to_error(refused.error, target_.schema).what()}};
     }
 }
@@ -164,7 +166,7 @@ SchemaReport PostgresStore::inspect(Connection& connection) {
     std::optional<store::Catalogue> expected;
     try {
         expected = expected_catalogue(connection, target_.schema);
-    } catch (const Refused& refused) {  // no right to create a schema, or a standby
+    } catch (const Refused& refused) {  // no privilege to create a schema, or a standby server
         expected = recorded_catalogue(connection);
         if (!expected) {
             report.problems.push_back(fmt::format(

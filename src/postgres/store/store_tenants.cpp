@@ -9,26 +9,33 @@ namespace pawl::postgres {
 
 namespace {
 
-// A tenant may be dropped between the look into the catalogue and that into its own table.
+// A tenant may be dropped between the read of the catalogue and the read of its table.
 constexpr int tenants_tries = 10;
 
 std::vector<Tenant> read_tenants(const Rows& rows) {
+    using Row = sql::row::Tenants;
     std::vector<Tenant> tenants;
+    tenants.reserve(static_cast<std::size_t>(rows.size()));
     for (int i = 0; i < rows.size(); ++i)
-        tenants.push_back({rows.string(i, 0), rows.is_null(i, 1) ? 0 : rows.int4(i, 1)});
+        tenants.push_back(
+            {rows.string(i, Row::tenant),
+             rows.is_null(i, Row::version) ? 0 : rows.int4(i, Row::version)}
+        );
     return tenants;
 }
 
-// A list without any of them would say that none is installed.
+// An empty list would mean that no store is installed.
 void refuse_unreadable(const Rows& rows) {
-    if (rows.text(0, 0).empty()) return;
+    using Row = sql::row::UnreadableTenants;
+    const std::string_view unreadable = rows.text(0, Row::tenants);
+    if (unreadable.empty()) return;
     throw Error(
         ErrorCode::database_error,
         fmt::format(
             "role '{}' may read none of the stores in this database ({}): ask their owner for "
             "grant_access",
-            rows.text(0, 1),
-            rows.text(0, 0)
+            rows.text(0, Row::role),
+            unreadable
         )
     );
 }
@@ -36,7 +43,7 @@ void refuse_unreadable(const Rows& rows) {
 }  // namespace
 
 std::vector<Tenant> PostgresStore::tenants() {
-    // Not checked(): ours need not be installed.
+    // Not checked(): the schema of this store need not be installed.
     const auto connection = pool_.lend();
     for (int tries = 1;; ++tries) {
         try {

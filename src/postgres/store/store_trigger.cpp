@@ -10,7 +10,7 @@ namespace pawl::postgres {
 
 namespace {
 
-// What most calls ask for, one run and nothing special, has a function of its own.
+// The most common call, one run without special options, has a separate function.
 bool is_single_plain(std::span<const NewRun> runs) {
     return runs.size() == 1 && is_plain(runs.front());
 }
@@ -34,15 +34,15 @@ Params trigger_params(std::span<const NewRun> runs, Wake wake) {
 }
 
 std::vector<seam::Triggered> read_triggered(const Rows& rows) {
-    const auto ids = rows.int8_array(0, 0);
-    const auto created = rows.boolean_array(0, 1);
+    const auto ids = rows.int8_array(0, store::row::Triggered::run_ids);
+    const auto created = rows.boolean_array(0, store::row::Triggered::created);
     std::vector<seam::Triggered> triggered;
     triggered.reserve(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) triggered.push_back({RunId(ids[i]), created[i]});
     return triggered;
 }
 
-// By a read: a failing statement would end the caller's transaction.
+// By a read, because a failing statement would abort the caller's transaction.
 void require_workflows(UserTransaction& user_tx, std::span<const NewRun> runs) {
     std::vector<std::string_view> names;
     for (const NewRun& run : runs) names.emplace_back(run.workflow);
@@ -50,7 +50,7 @@ void require_workflows(UserTransaction& user_tx, std::span<const NewRun> runs) {
     params.text_array(names);
     const Rows found = user_tx.run(sql::resolve_queues, params);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (found.boolean(static_cast<int>(i), 1)) continue;
+        if (found.boolean(static_cast<int>(i), sql::row::ResolveQueues::is_workflow)) continue;
         throw Error(
             ErrorCode::workflow_not_found,
             fmt::format(model::texts::workflow_missing, runs[i].workflow)
@@ -64,7 +64,8 @@ std::vector<seam::Triggered> PostgresStore::trigger(std::span<const NewRun> runs
     if (runs.empty()) return {};
     const Wake wake = notifier_.next();
     const Rows rows = producer_call(trigger_statement(runs), trigger_params(runs, wake));
-    for (const auto workflow : rows.int8_array(0, 2)) notify(QueueId(workflow), wake);
+    for (const auto workflow : rows.int8_array(0, store::row::Triggered::workflow_ids))
+        notify(QueueId(workflow), wake);
     return read_triggered(rows);
 }
 

@@ -40,7 +40,7 @@ WorkerStatus PostgresStore::transition_worker(WorkerId worker, WorkerEvent event
     );
 }
 
-// An answer after the lease is of no use; another connection may give one in time.
+// An answer after the end of the lease is useless; another connection may get one in time.
 Duration PostgresStore::heartbeat_timeout(std::span<const seam::Write> extensions) const {
     Duration timeout = options().call_timeout;
     for (const seam::Write& extension : extensions)
@@ -67,8 +67,8 @@ seam::HeartbeatResult PostgresStore::heartbeat(
     });
 }
 
-// That leases were extended counts, whatever holds up the worker's own row: somebody may have it
-// locked.
+// The extensions of leases count even if the worker's own row cannot be written, for example
+// because it is locked.
 void PostgresStore::beat(
     Connection& connection, WorkerId worker, bool must_answer, seam::HeartbeatResult& result
 ) {
@@ -76,11 +76,12 @@ void PostgresStore::beat(
     params.int8(worker.value());
     try {
         const Rows rows = connection.run(sql::heartbeat, params, IfAnswerLost::repeat);
-        result.known = !rows.empty() && !rows.is_null(0, 0);
+        using Row = sql::row::Heartbeat;
+        result.known = !rows.empty() && !rows.is_null(0, Row::status);
         if (!result.known) return;
         result.status =
-            model::stored_value(model::worker_statuses, rows.text(0, 0), "worker status");
-        result.beats = rows.int8(0, 1);
+            model::stored_value(model::worker_statuses, rows.text(0, Row::status), "worker status");
+        result.beats = rows.int8(0, Row::beats);
     } catch (const std::exception& error) {
         if (must_answer) throw;
         log().warning(fmt::format(
@@ -139,10 +140,12 @@ StoreStats PostgresStore::stats() {
     Params params;
     params.int4(static_cast<int>(model::rules::count_limit));
     const Rows workers = call(sql::worker_counts, params, IfAnswerLost::repeat);
-    total.workers_live = workers.int8(0, 0);
-    total.workers_lost = workers.int8(0, 1);
-    total.workers_stopped = read_count(workers, 0, 2, 3, "stopped");
-    total.schema_version = call(sql::schema_version, {}, IfAnswerLost::repeat).int4(0, 0);
+    using Row = sql::row::WorkerCounts;
+    total.workers_live = workers.int8(0, Row::live);
+    total.workers_lost = workers.int8(0, Row::lost);
+    total.workers_stopped = read_count(workers, 0, Row::stopped, Row::at_least, "stopped");
+    total.schema_version = call(sql::schema_version, {}, IfAnswerLost::repeat)
+                               .int4(0, sql::row::SchemaVersion::version);
     return total;
 }
 

@@ -66,7 +66,7 @@ void PostgresStore::create_workflow(const std::string& name, const WorkflowOptio
     }
     call(
         sql::create_workflow, params, IfAnswerLost::repeat
-    );  // idempotent: a lost answer leaves no doubt
+    );  // idempotent, so a lost answer is not in doubt
 }
 
 void PostgresStore::delete_workflow(const std::string& name) {
@@ -122,7 +122,7 @@ bool PostgresStore::has_live_handler(const std::string& workflow) {
 std::vector<RunId> PostgresStore::fail_unhandled(std::span<const std::string> prefixes) {
     Params params;
     params.text_array(prefixes);
-    // IfAnswerLost::repeat: what a lost answer leaves undone, or done, the next call finds out.
+    // IfAnswerLost::repeat: the next call finds the runs that are not failed yet.
     std::vector<RunId> failed;
     for (const auto run :
          worker_call(sql::fail_unhandled, params, IfAnswerLost::repeat).int8_array(0, 0))

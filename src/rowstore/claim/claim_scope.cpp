@@ -11,12 +11,12 @@ namespace pawl::rowstore {
 
 namespace {
 
-// The queues looked at in one claim, and the steps of one skip scan.
+// The number of queues searched by one claim, and of steps of one skip scan.
 constexpr std::size_t widest = model::rules::wide_set;
 
 struct Scan {
     std::vector<QueueId> queues;
-    QueueId stopped_at;  // the last one seen, where the end was not reached
+    QueueId stopped_at;  // the last queue seen, if the end was not reached
 };
 
 Scan skip_scan(Session& session, const store::Statement& next, QueueId after) {
@@ -44,8 +44,7 @@ std::vector<QueueId> scan_wide(
     const Scan ready = skip_scan(session, sql::next_ready_queue, after);
     const Scan timed = skip_scan(session, sql::next_timed_queue, after);
     scope.more = ready.stopped_at || timed.stopped_at;
-    // Where the first of the two that did not reach the end has stopped: the next claim goes on
-    // there.
+    // The next claim continues at the first position of the scans that did not reach the end.
     for (const QueueId stopped : {ready.stopped_at, timed.stopped_at}) {
         if (stopped && (!scope.after || stopped < scope.after)) scope.after = stopped;
     }
@@ -80,29 +79,45 @@ ClaimScope find_claim_scope(
 ) {
     ClaimScope scope;
     std::vector<QueueId> candidates = sorted_unique(request.queues);
-    if (candidates.size() > widest)
+    if (candidates.size() > widest) {
         candidates = scan_wide(session, candidates, request.after, scope);
+        for (const QueueId id : candidates) session.prefetch(sql::claimable_queue, id);
+    }
     const auto first = std::upper_bound(candidates.begin(), candidates.end(), request.after);
     std::rotate(candidates.begin(), first, candidates.end());
 
     scope.queues.reserve(candidates.size());
     for (const QueueId id : candidates) {
+        using Row = sql::row::ClaimableQueue;
         Rows rows = session.query(sql::claimable_queue, id);
         if (!rows.next()) continue;
-        const bool of_flow = rows.flag(3);
+        const bool of_flow = rows.flag(Row::is_flow);
         if (of_flow != (request.work == seam::Work::tasks)) continue;
-        const Duration own = rows.null(0) ? default_lease : Duration(rows.integer(0));
-        const bool of_workflow = rows.flag(2) && !of_flow;
-        const AuditLevel audit = rows.null(4) ? AuditLevel::off : to_audit_level(rows.text(4));
+        const Duration own =
+            rows.null(Row::lease_ms) ? default_lease : Duration(rows.integer(Row::lease_ms));
+        const bool of_workflow = rows.flag(Row::is_workflow) && !of_flow;
+        const AuditLevel audit =
+            rows.null(Row::audit) ? AuditLevel::off : to_audit_level(rows.text(Row::audit));
         scope.queues.push_back(
-            {id, request.lease.value_or(own), rows.number(1), of_workflow, of_flow, audit}
+            {id,
+             request.lease.value_or(own),
+             rows.number(Row::max_strikes),
+             of_workflow,
+             of_flow,
+             audit}
         );
     }
     if (!request.steps.empty()) split_into_lanes(session, request.steps, scope);
-    // Another queue goes first the next time.
+    // The next claim starts with another queue.
     if (request.queues.size() <= widest)
         scope.after = scope.queues.empty() ? QueueId() : scope.queues.front().id;
     return scope;
+}
+
+std::vector<QueueId> narrow_set(const seam::ClaimRequest& request) {
+    std::vector<QueueId> queues = sorted_unique(request.queues);
+    if (queues.size() > widest) queues.clear();
+    return queues;
 }
 
 void open_lanes(Session& session, const std::vector<QueueId>& flows) {

@@ -8,9 +8,7 @@
 
 #include "model/event_data.h"
 #include "model/event_kinds.h"
-#include "model/rules.h"
-#include "model/texts.h"
-#include "rowstore/claim/start_runs.h"
+#include "rowstore/claim/claim_prefetch.h"
 #include "rowstore/claim/start_tasks.h"
 #include "rowstore/statements.h"
 
@@ -33,7 +31,11 @@ ClaimTransaction::ClaimTransaction(
       scope_(std::move(queues)),
       now_(scope.now),
       settler_(scope),
-      remaining_(std::max(request.max_messages, 0)) {}
+      runs_(scope.session, request.worker, scope.now),
+      remaining_(std::max(request.max_messages, 0)),
+      top_read_ahead_(
+          scope.session.round_trips() == RoundTrips::costly && reads_top_ahead(request)
+      ) {}
 
 seam::Claim ClaimTransaction::claim() {
     claim_.now = now_;
@@ -43,125 +45,34 @@ seam::Claim ClaimTransaction::claim() {
     claim_.queues.reserve(claim_.messages.capacity());
     collect_due();
     if (suspect_) {
-        take(*suspect_);
+        take({*suspect_});
         remaining_ = 0;
     } else if (scope_.queues.size() == 1 && due_.empty() && !scope_.queues.front().lane) {
-        claim_usual();
+        claim_single_queue();
     } else {
         claim_rounds();
     }
-    if (remaining_ > 0) claim_.next_due = find_next_due(session_, scope_.queues, now_);
+    if (remaining_ > 0) claim_.next_due = next_due();
     sort_by_priority();
     if (request_.work == seam::Work::runs) start_runs();
     if (request_.work == seam::Work::tasks) start_tasks();
     return std::move(claim_);
 }
 
-// Delays and leases that have ended: at most max_messages of each queue, so that a million that end
-// at once stay cheap.
-void ClaimTransaction::collect_due() {
-    for (const ScopedQueue& queue : scope_.queues) {
-        if (queue.of_flow) {
-            collect_due_tasks(queue);
-        } else {
-            collect_due_messages(queue);
-        }
-    }
-    end_hopeless();
-}
-
-void ClaimTransaction::collect_due_messages(const ScopedQueue& queue) {
-    Rows rows = session_.query(
-        queue.of_workflow ? sql::due_runs : sql::due_messages, queue.id, now_, remaining_
-    );
-    while (rows.next()) {
-        const bool progressed = queue.of_workflow && rows.flag(3);
-        Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, progressed};
-        const int lost = queue.of_workflow ? 4 : 3;  // and the two columns behind it
-        if (rows.flag(lost))
-            candidate.lost = LostLease{rows.number(lost + 1), rows.id<WorkerId>(lost + 2)};
-        const int strikes = progressed ? 0 : rows.number(2);
-        if (strikes >= queue.max_strikes) {
-            poison_.push_back({candidate.id, strikes, queue.id});
-        } else {
-            add_due(candidate, strikes);
-        }
-    }
-}
-
-// A crash of the worker that holds a task uses no attempt: strikes decide. A poller's lease is the
-// task's time, so its attempts, which are its starts, decide.
-std::optional<std::string> ClaimTransaction::no_hope(
-    const LostLease& lost, const ScopedQueue& queue, int strikes, int attempts, int max_attempts
-) {
-    if (lost.worker && strikes >= queue.max_strikes)
-        return "poison: " + fmt::format(model::texts::unreported, strikes);
-    if (!lost.worker && attempts >= max_attempts)
-        return fmt::format(model::texts::task_unreported, attempts);
-    return std::nullopt;
-}
-
-void ClaimTransaction::collect_due_tasks(const ScopedQueue& queue) {
-    const FlowPlan& plan = write_.flows.get(session_, queue.id);
-    Rows rows = queue.lane
-                    ? session_.query(sql::due_lane_tasks, queue.id, *queue.lane, now_, remaining_)
-                    : session_.query(sql::due_tasks, queue.id, now_, remaining_);
-    while (rows.next()) {
-        Candidate candidate{rows.id<MessageId>(0), rows.number(1), &queue, false};
-        if (rows.flag(8)) candidate.lost = LostLease{rows.number(9), rows.id<WorkerId>(10)};
-        const TaskKey key{
-            queue.id, rows.id<RunId>(3), rows.number(4), rows.number(5), candidate.id};
-        std::optional<int> of_run;
-        if (!rows.null(7)) of_run = rows.number(7);
-        std::optional<std::string> why;
-        if (candidate.lost && !rows.null(6)) {
-            why = no_hope(
-                *candidate.lost,
-                queue,
-                rows.number(2),
-                rows.number(6),
-                plan.max_attempts(key.step, of_run)
-            );
-        }
-        if (why) {
-            hopeless_.push_back({key, *candidate.lost, std::move(*why), queue.audit});
-        } else {
-            add_due(candidate, rows.number(2));
-        }
-    }
-}
-
-void ClaimTransaction::add_due(const Candidate& candidate, int strikes) {
-    due_.push_back(candidate);
-    if (strikes >= model::rules::suspect_strikes && (!suspect_ || candidate.id < suspect_->id))
-        suspect_ = candidate;
-}
-
-// What is hopeless may have filled the look: there may be more due rows behind it. And its end may
-// take other messages of its run away; what is gone is not handed out.
-void ClaimTransaction::end_hopeless() {
-    if (!poison_.empty() || !hopeless_.empty()) claim_.more = true;
-    for (const Poison& poison : poison_) {
-        std::string reason = settler_.bury_poison(poison.message, poison.strikes);
-        claim_.poisoned.push_back({poison.message, poison.queue, std::move(reason)});
-    }
-    TaskSettler tasks(write_);
-    for (const auto& [task, lost, why, audit] : hopeless_) {
-        if (!session_.query(sql::claimed_message, task.message).next()) continue;
-        if (model::is_audited(audit, model::EventKind::lease_lost))
-            add_lost_lease(task.run, lost, task_data(task));
-        tasks.give_up(task, why);
-    }
-}
-
-void ClaimTransaction::claim_usual() {
+void ClaimTransaction::claim_single_queue() {
     const ScopedQueue& queue = scope_.queues.front();
-    const auto lease = in_microseconds(queue.lease);
+    // The prefetched rows are older than the changes made by ending exhausted tasks: discard them.
+    const bool costly = session_.round_trips() == RoundTrips::costly;
+    if (costly && !(poison_.empty() && exhausted_.empty()))
+        (void)session_.query(sql::read_ready, queue.id, remaining_);
     const int found =
-        read_all(session_.query(sql::read_ready, queue.id, remaining_, now_, lease, request_.worker)
-        );
+        read_ready(session_.query(sql::read_ready, queue.id, remaining_), remaining_, queue.lease);
     if (found == 0) return;
-    session_.post(sql::claim_ready, queue.id, found, now_, lease, request_.worker);
+    if (costly && queue.of_workflow)
+        runs_.read_ahead(session_.query(sql::ready_runs, queue.id, remaining_));
+    session_.post(
+        sql::claim_ready, queue.id, found, now_, in_microseconds(queue.lease), request_.worker
+    );
     remaining_ -= found;
 }
 
@@ -174,13 +85,14 @@ void ClaimTransaction::claim_rounds() {
             continue;
         }
         const std::vector<Candidate> picked = merge_due(level);
-        for (const Candidate& candidate : picked) take(candidate);
+        take(picked);
         remaining_ -= static_cast<int>(picked.size());
     }
 }
 
 ClaimTransaction::Level ClaimTransaction::top_level() {
     Level level;
+    if (!std::exchange(top_read_ahead_, false)) prefetch_top_priority(session_, scope_.queues);
     for (const ScopedQueue& queue : scope_.queues) {
         Rows rows = queue.lane ? session_.query(sql::top_lane_priority, queue.id, *queue.lane)
                                : session_.query(sql::top_priority, queue.id);
@@ -194,25 +106,35 @@ ClaimTransaction::Level ClaimTransaction::top_level() {
     return level;
 }
 
-// Fairly shared among the queues that have it.
+// Each queue gets a fair share. A query must use the parameters with which it was announced, so it
+// reads a whole share, of which the last queue may need less.
 void ClaimTransaction::claim_level(const Level& level) {
     const auto count = static_cast<int>(level.queues.size());
     const int share = (remaining_ + count - 1) / count;
+    const bool costly = session_.round_trips() == RoundTrips::costly;
+    for (const ScopedQueue* queue : level.queues)
+        session_.prefetch(sql::read_level, queue->id, level.priority, share);
     for (const ScopedQueue* queue : level.queues) {
         const int wanted = std::min(share, remaining_);
-        const auto lease = in_microseconds(queue->lease);
-        const int found = read_all(session_.query(
-            sql::read_level, queue->id, level.priority, wanted, now_, lease, request_.worker
-        ));
+        const int asked = costly ? share : wanted;
+        const int found = read_ready(
+            session_.query(sql::read_level, queue->id, level.priority, asked), wanted, queue->lease
+        );
         if (found == 0) continue;
         session_.post(
-            sql::claim_level, queue->id, level.priority, found, now_, lease, request_.worker
+            sql::claim_level,
+            queue->id,
+            level.priority,
+            found,
+            now_,
+            in_microseconds(queue->lease),
+            request_.worker
         );
         remaining_ -= found;
     }
 }
 
-// The level's rows, merged with the due rows of at least that priority.
+// The rows of the level, merged with the due rows of at least that priority.
 std::vector<ClaimTransaction::Candidate> ClaimTransaction::merge_due(const Level& level) {
     const auto before_level = std::partition(due_.begin(), due_.end(), [&](const Candidate& due) {
         return !level.queues.empty() && due.priority < level.priority;
@@ -220,8 +142,17 @@ std::vector<ClaimTransaction::Candidate> ClaimTransaction::merge_due(const Level
     std::vector<Candidate> picked(before_level, due_.end());
     due_.erase(before_level, due_.end());
     const auto count = static_cast<int>(level.queues.size());
+    const int share = count == 0 ? 0 : (remaining_ + count - 1) / count;
     for (const ScopedQueue* queue : level.queues) {
-        const int share = (remaining_ + count - 1) / count;
+        if (queue->lane) {
+            session_.prefetch(
+                sql::ready_lane_messages, queue->id, *queue->lane, level.priority, share
+            );
+        } else {
+            session_.prefetch(sql::ready_messages, queue->id, level.priority, share);
+        }
+    }
+    for (const ScopedQueue* queue : level.queues) {
         Rows rows =
             queue->lane
                 ? session_.query(
@@ -233,11 +164,21 @@ std::vector<ClaimTransaction::Candidate> ClaimTransaction::merge_due(const Level
 
     std::ranges::sort(picked, {}, [](const Candidate& c) { return std::tuple(-c.priority, c.id); });
     if (picked.size() > static_cast<std::size_t>(remaining_))
-        picked.resize(static_cast<std::size_t>(remaining_));  // so this is the last round
+        picked.resize(static_cast<std::size_t>(remaining_));  // this is the last round
     return picked;
 }
 
-void ClaimTransaction::take(const Candidate& candidate) {
+void ClaimTransaction::take(const std::vector<Candidate>& candidates) {
+    for (const Candidate& candidate : candidates) {
+        write_lease(candidate);
+        session_.prefetch(sql::claimed_message, candidate.id);
+        if (request_.work == seam::Work::runs && candidate.queue->of_workflow)
+            runs_.prefetch(RunId(candidate.id.value()));
+    }
+    for (const Candidate& candidate : candidates) read_leased(candidate);
+}
+
+void ClaimTransaction::write_lease(const Candidate& candidate) {
     session_.post(
         sql::claim_message,
         candidate.id,
@@ -246,10 +187,14 @@ void ClaimTransaction::take(const Candidate& candidate) {
         in_microseconds(candidate.queue->lease),
         request_.worker
     );
+}
+
+void ClaimTransaction::read_leased(const Candidate& candidate) {
     {
         Rows rows = session_.query(sql::claimed_message, candidate.id);
         if (!rows.next()) return;
-        read(rows);
+        Message& message = read(rows);
+        message.visible_at = rows.time(store::row::ClaimedMessage::visible_at);
     }
     if (!candidate.lost) return;
     claim_.taken_over.push_back({candidate.id, candidate.lost->worker});
@@ -279,38 +224,49 @@ void ClaimTransaction::add_lost_lease(RunId run, const LostLease& lost, std::str
 std::string ClaimTransaction::task_data(const TaskKey& task) {
     const std::string& slug = write_.flows.get(session_, task.workflow).slug(task.step);
     Rows rows = session_.query(sql::find_task, task.run, task.step, task.task);
-    const int attempts = rows.next() ? rows.number(1) : 0;
+    const int attempts = rows.next() ? rows.number(sql::row::FindTask::attempts) : 0;
     return model::event_data({.step = slug, .task_index = task.task, .attempt = attempts});
 }
 
-// Returns how many there are. Closes the statement: the rows are updated next.
-int ClaimTransaction::read_all(Rows&& rows) {
+// Returns how many rows it read. Closes the statement, because the rows are updated next. A task
+// has its own lease, unless a registered worker claims it: a worker extends its leases.
+int ClaimTransaction::read_ready(Rows&& rows, int wanted, Duration lease) {
+    using Row = store::row::ClaimedMessage;
     int count = 0;
-    for (; rows.next(); ++count) read(rows);
+    for (; count < wanted && rows.next(); ++count) {
+        const bool own_lease = !request_.worker && !rows.null(Row::lease_ms);
+        read(rows).visible_at = now_ + (own_lease ? Duration(rows.integer(Row::lease_ms)) : lease);
+    }
     return count;
 }
 
-void ClaimTransaction::read(Rows& rows) {
+// Reads everything except the end of the lease.
+Message& ClaimTransaction::read(Rows& rows) {
+    using Row = store::row::ClaimedMessage;
     Message& message = claim_.messages.emplace_back();
-    message.id = rows.id<MessageId>(0);
-    claim_.queues.push_back(rows.id<QueueId>(1));
-    message.priority = rows.number(2);
-    message.delivery = rows.number(3);
-    message.strikes = rows.number(4);
-    message.attempts = rows.number(5);
+    message.id = rows.id<MessageId>(Row::message_id);
+    claim_.queues.push_back(rows.id<QueueId>(Row::queue_id));
+    message.priority = rows.number(Row::priority);
+    message.delivery = rows.number(Row::delivery);
+    message.strikes = rows.number(Row::strikes);
+    message.attempts = rows.number(Row::attempts);
     message.state = MessageState::leased;
-    message.enqueued_at = rows.time(6);
-    message.visible_at = rows.time(7);
+    message.enqueued_at = rows.time(Row::enqueued_at);
     message.worker = request_.worker;
-    message.last_error = rows.text(8);
-    message.payload.text = rows.text(9);
-    if (request_.work != seam::Work::tasks) return;
-    tasks_.push_back(
-        {claim_.queues.back(), rows.id<RunId>(10), rows.number(11), rows.number(12), message.id}
-    );
+    message.last_error = rows.text(Row::last_error);
+    message.payload.text = rows.text(Row::payload);
+    if (request_.work == seam::Work::tasks)
+        tasks_.push_back(
+            {claim_.queues.back(),
+             rows.id<RunId>(Row::run_id),
+             rows.number(Row::step_index),
+             rows.number(Row::task_index),
+             message.id}
+        );
+    return message;
 }
 
-// Each level comes out in order, but several queues may share one.
+// Each level is in order, but several queues may share one.
 void ClaimTransaction::sort_by_priority() {
     const auto key = [&](std::size_t i) {
         return std::tuple(-claim_.messages[i].priority, claim_.messages[i].id);
@@ -330,23 +286,30 @@ void ClaimTransaction::sort_by_priority() {
 }
 
 void ClaimTransaction::start_runs() {
-    RunStarter runs(session_, request_.worker, now_);
     claim_.runs.resize(claim_.messages.size());
+    if (session_.round_trips() == RoundTrips::costly) {
+        for (std::size_t i = 0; i < claim_.messages.size(); ++i) {
+            if (find_workflow(claim_.queues[i]) != nullptr)
+                runs_.prefetch(RunId(claim_.messages[i].id.value()));
+        }
+    }
     for (std::size_t i = 0; i < claim_.messages.size(); ++i) {
         const ScopedQueue* const queue = find_workflow(claim_.queues[i]);
-        if (queue != nullptr) claim_.runs[i] = runs.start(claim_.messages[i], queue->audit);
+        if (queue != nullptr) claim_.runs[i] = runs_.start(i, claim_.messages[i], queue->audit);
     }
+    runs_.load_steps(claim_.runs);
 }
 
 void ClaimTransaction::start_tasks() {
     TaskStarter starter(write_, request_.worker);
+    for (const TaskKey& task : tasks_) starter.prefetch(task);
     claim_.tasks.reserve(tasks_.size());
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
         auto started = starter.start(tasks_[i], claim_.messages[i]);
         if (!started) {
             throw Error(
                 ErrorCode::database_error,
-                fmt::format("message {} names no task", claim_.messages[i].id.value())
+                fmt::format("message {} has no task", claim_.messages[i].id.value())
             );
         }
         claim_.tasks.push_back(std::move(*started));
@@ -358,14 +321,15 @@ const ScopedQueue* ClaimTransaction::find_workflow(QueueId queue) const {
     return found != scope_.queues.end() && found->of_workflow ? &*found : nullptr;
 }
 
-std::optional<Timestamp> find_next_due(
-    Session& session, const std::vector<ScopedQueue>& queues, Timestamp after
-) {
-    std::optional<Timestamp> earliest;
-    for (const ScopedQueue& queue : queues) {
-        Rows rows = queue.lane ? session.query(sql::next_lane_due, queue.id, *queue.lane, after)
-                               : session.query(sql::next_due, queue.id, after);
-        if (rows.next() && (!earliest || rows.time(0) < *earliest)) earliest = rows.time(0);
+// Rows that this claim leased are among the leased rows now.
+std::optional<Timestamp> ClaimTransaction::next_due() {
+    if (session_.round_trips() == RoundTrips::free || has_due_) {
+        prefetch_next_due(session_, scope_.queues, now_);
+        return find_next_due(session_, scope_.queues, now_);
+    }
+    std::optional<Timestamp> earliest = earliest_;
+    for (const Message& message : claim_.messages) {
+        if (!earliest || message.visible_at < *earliest) earliest = message.visible_at;
     }
     return earliest;
 }

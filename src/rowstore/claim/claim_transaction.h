@@ -1,10 +1,11 @@
-// Hands out messages inside a write transaction: sql/postgres/functions/queue/claim.sql in C++.
+// Delivers messages inside a write transaction: sql/postgres/functions/queue/claim.sql in C++.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "rowstore/claim/claim_scope.h"
+#include "rowstore/claim/start_runs.h"
 #include "rowstore/commit/settler.h"
 
 namespace pawl::rowstore {
@@ -12,11 +13,11 @@ namespace pawl::rowstore {
 class ClaimTransaction {
 public:
     ClaimTransaction(WriteScope& scope, const seam::ClaimRequest& request, ClaimScope queues);
-    // Call once.
+    // Call it once.
     [[nodiscard]] seam::Claim claim();
 
 private:
-    // A hand-out that ended without a report.
+    // A delivery that ended without a report.
     struct LostLease {
         int delivery = 0;
         WorkerId worker;
@@ -25,10 +26,10 @@ private:
         MessageId id;
         int priority = 0;
         const ScopedQueue* queue = nullptr;
-        bool progressed = false;  // since its last hand-out
+        bool progressed = false;  // since its last delivery
         std::optional<LostLease> lost = {};
     };
-    struct Hopeless {
+    struct ExhaustedTask {
         TaskKey task;
         LostLease lost;
         std::string why;
@@ -36,17 +37,20 @@ private:
     };
 
     void collect_due();
+    void collect_due(const ScopedQueue& queue);
+    // If round trips are costly, the due rows of a queue are read only if it has some.
+    [[nodiscard]] std::vector<const ScopedQueue*> find_queues_with_due();
     void collect_due_messages(const ScopedQueue& queue);
     void collect_due_tasks(const ScopedQueue& queue);
-    // Why a task whose lease has ended is not handed out again.
-    [[nodiscard]] static std::optional<std::string> no_hope(
+    // The reason why a task whose lease has ended is not delivered again; none if it is.
+    [[nodiscard]] static std::optional<std::string> exhaustion_reason(
         const LostLease& lost, const ScopedQueue& queue, int strikes, int attempts, int max_attempts
     );
     void add_due(const Candidate& candidate, int strikes);
-    void end_hopeless();
+    void end_exhausted();
     void claim_rounds();
-    void claim_usual();
-    // The highest priority that any queue has ready, and the queues that have it.
+    void claim_single_queue();
+    // The highest priority of all ready rows, and the queues that have it.
     struct Level {
         int priority = 0;
         std::vector<const ScopedQueue*> queues;
@@ -54,15 +58,19 @@ private:
     [[nodiscard]] Level top_level();
     void claim_level(const Level& level);
     [[nodiscard]] std::vector<Candidate> merge_due(const Level& level);
-    void take(const Candidate& candidate);
-    int read_all(Rows&& rows);
-    void read(Rows& rows);
+    void take(const std::vector<Candidate>& candidates);
+    void write_lease(const Candidate& candidate);
+    void read_leased(const Candidate& candidate);
+    // Reads the rows of read_ready and read_level with the values that they will have.
+    int read_ready(Rows&& rows, int wanted, Duration lease);
+    Message& read(Rows& rows);
+    [[nodiscard]] std::optional<Timestamp> next_due();
     void sort_by_priority();
     void start_runs();
     void start_tasks();
     void add_lost_lease(RunId run, const LostLease& lost, std::string_view data);
     [[nodiscard]] std::string task_data(const TaskKey& task);
-    // None of a plain queue.
+    // Null for a plain queue.
     [[nodiscard]] const ScopedQueue* find_workflow(QueueId queue) const;
 
     struct Poison {
@@ -77,18 +85,17 @@ private:
     const ClaimScope scope_;
     const Timestamp now_;
     Settler settler_;
+    RunStarter runs_;
     int remaining_;
     std::vector<Candidate> due_;
+    std::optional<Timestamp> earliest_;  // first waiting or leased row, if that was prefetched
+    bool has_due_ = false;               // then there are earlier ones
+    bool top_read_ahead_;                // by prefetch_claim(), for the first top_level()
     std::optional<Candidate> suspect_;
     std::vector<Poison> poison_;
-    std::vector<Hopeless> hopeless_;
+    std::vector<ExhaustedTask> exhausted_;
     seam::Claim claim_;
     std::vector<TaskKey> tasks_;  // with Work::tasks as many as messages
 };
-
-// When the first row of these queues becomes due, of those due after `after`.
-[[nodiscard]] std::optional<Timestamp> find_next_due(
-    Session& session, const std::vector<ScopedQueue>& queues, Timestamp after
-);
 
 }  // namespace pawl::rowstore

@@ -7,24 +7,54 @@
 
 namespace pawl::rowstore {
 
-std::optional<seam::ClaimedRun> RunStarter::start(Message& message, AuditLevel audit) {
-    const RunId id(message.id.value());
-    seam::ClaimedRun run;
-    bool running = false;
-    bool paused = false;
-    bool has_steps = message.delivery > 1;
-    {
-        Rows rows = session_.query(sql::claimed_run, id);
-        if (!rows.next()) return std::nullopt;
-        if (!rows.null(0)) run.max_attempts = rows.number(0);
-        run.started_at = rows.null(1) ? now_ : rows.time(1);
-        has_steps = has_steps || rows.flag(2);
-        running = rows.text(3) == to_string(RunStatus::running);
-        paused = rows.text(3) == to_string(RunStatus::paused);
-        message.payload.text = rows.text(4);
+RunStarter::RunRow RunStarter::read_row(const Rows& rows) {
+    using Row = store::row::ClaimedRun;
+    RunRow row;
+    if (!rows.null(Row::max_attempts)) row.max_attempts = rows.number(Row::max_attempts);
+    row.started_at = rows.optional_time(Row::started_at);
+    row.is_copy = rows.flag(Row::is_copy);
+    const std::string_view status = rows.text(Row::status);
+    row.running = status == to_string(RunStatus::running);
+    row.paused = status == to_string(RunStatus::paused);
+    return row;
+}
+
+void RunStarter::read_ahead(Rows&& rows) {
+    using Row = store::row::ClaimedRun;
+    while (rows.next())
+        kept_.try_emplace(
+            rows.id<RunId>(Row::run_id), KeptRow{read_row(rows), std::string(rows.text(Row::input))}
+        );
+}
+
+void RunStarter::prefetch(RunId run) {
+    const bool announced = kept_.contains(run) || !announced_.insert(run).second;
+    if (!announced) session_.prefetch(sql::claimed_run, run);
+}
+
+std::optional<RunStarter::RunRow> RunStarter::find(RunId run, Message& message) {
+    const auto kept = kept_.find(run);
+    if (kept != kept_.end()) {
+        message.payload.text = std::move(kept->second.input);
+        return kept->second.row;
     }
-    if (!running)
-        session_.post(paused ? sql::continue_paused_run : sql::start_run, id, worker_, now_);
+    Rows rows = session_.query(sql::claimed_run, run);
+    if (!rows.next()) return std::nullopt;
+    message.payload.text = rows.text(store::row::ClaimedRun::input);
+    return read_row(rows);
+}
+
+std::optional<seam::ClaimedRun> RunStarter::start(
+    std::size_t index, Message& message, AuditLevel audit
+) {
+    const RunId id(message.id.value());
+    const auto row = find(id, message);
+    if (!row) return std::nullopt;
+    seam::ClaimedRun run;
+    run.max_attempts = row->max_attempts;
+    run.started_at = row->started_at.value_or(now_);
+    if (!row->running)
+        session_.post(row->paused ? sql::continue_paused_run : sql::start_run, id, worker_, now_);
     if (model::is_audited(audit, model::EventKind::started)) {
         session_.post(
             sql::add_event,
@@ -36,12 +66,17 @@ std::optional<seam::ClaimedRun> RunStarter::start(Message& message, AuditLevel a
             now_
         );
     }
-    if (has_steps) load_steps(id, run);
+    if (message.delivery > 1 || row->is_copy) worked_on_.push_back({index, id});
     return run;
 }
 
-// False if the budget is used up, or a status is unknown: then recorded_steps() throws that again
-// for this run alone, and the other runs of the claim are executed.
+void RunStarter::load_steps(std::vector<std::optional<seam::ClaimedRun>>& runs) {
+    for (const WorkedOn& one : worked_on_) session_.prefetch(sql::recorded_steps, one.run);
+    for (const WorkedOn& one : worked_on_) load_steps(one.run, *runs[one.index]);
+}
+
+// Returns false if the byte budget is used up, or if a status is unknown: then recorded_steps()
+// throws for this run alone, and the other runs of the claim are executed.
 bool RunStarter::read_steps(RunId id, seam::ClaimedRun& run) {
     Rows rows = session_.query(sql::recorded_steps, id);
     try {
@@ -55,7 +90,8 @@ bool RunStarter::read_steps(RunId id, seam::ClaimedRun& run) {
     return bytes_left_ >= 0;
 }
 
-// The run that is over the budget ends it: so the first ones, which are executed first, come whole.
+// The run that exceeds the budget ends the loading, so the first runs, which are executed first,
+// are complete.
 void RunStarter::load_steps(RunId id, seam::ClaimedRun& run) {
     if (bytes_left_ >= 0 && read_steps(id, run)) return;
     run.steps.clear();
@@ -64,13 +100,14 @@ void RunStarter::load_steps(RunId id, seam::ClaimedRun& run) {
 
 seam::ReplayStep read_recorded_step(const Rows& rows) {
     seam::ReplayStep step;
-    step.id = rows.text(0);
-    step.position = rows.number(1);
-    step.status = to_step_status(rows.text(2));
-    step.attempt = rows.number(3);
-    if (step.status == StepStatus::success) step.output = rows.text(4);
-    if (step.status == StepStatus::error) step.error = rows.text(5);
-    if (!rows.null(6)) step.wake_at = rows.time(6);
+    using Row = sql::row::RecordedSteps;
+    step.id = rows.text(Row::step_id);
+    step.position = rows.number(Row::position);
+    step.status = to_step_status(rows.text(Row::status));
+    step.attempt = rows.number(Row::attempt);
+    if (step.status == StepStatus::success) step.output = rows.text(Row::output);
+    if (step.status == StepStatus::error) step.error = rows.text(Row::error);
+    if (!rows.null(Row::wake_at)) step.wake_at = rows.time(Row::wake_at);
     return step;
 }
 

@@ -6,19 +6,30 @@
 
 namespace pawl::rowstore {
 
+void TaskStarter::prefetch(const TaskKey& key) {
+    Session& session = scope_.session;
+    if (session.round_trips() == RoundTrips::free) return;
+    session.prefetch(sql::claimed_task, key.run, key.step, key.task);
+    const FlowPlan& plan = scope_.flows.get(session, key.workflow);
+    if (plan.step(key.step).type != StepType::single) return;
+    for (const int dep : plan.deps_of(key.step))
+        session.prefetch(sql::flow_step, key.run, std::string_view(plan.slug(dep)));
+}
+
 std::optional<seam::ClaimedTask> TaskStarter::start(const TaskKey& key, Message& message) {
     Session& session = scope_.session;
     seam::ClaimedTask claimed;
     std::optional<int> max_attempts;
-    bool starts_run = false;  // or goes on with it, after another worker
+    bool starts_run = false;  // or continues it on another worker
     {
+        using Row = sql::row::ClaimedTask;
         Rows rows = session.query(sql::claimed_task, key.run, key.step, key.task);
         if (!rows.next()) return std::nullopt;
-        claimed.attempts = rows.number(0) + 1;
-        starts_run =
-            rows.text(1) == to_string(RunStatus::queued) || rows.id<WorkerId>(4) != worker_;
-        if (!rows.null(2)) max_attempts = rows.number(2);
-        message.payload.text = rows.text(3);
+        claimed.attempts = rows.number(Row::attempts) + 1;
+        starts_run = rows.text(Row::run_status) == to_string(RunStatus::queued) ||
+                     rows.id<WorkerId>(Row::worker_id) != worker_;
+        if (!rows.null(Row::max_attempts)) max_attempts = rows.number(Row::max_attempts);
+        message.payload.text = rows.text(Row::input);
     }
     session.post(
         sql::start_task, key.run, key.step, key.task, message.delivery, worker_, scope_.now

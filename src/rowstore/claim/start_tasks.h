@@ -1,4 +1,4 @@
-// What a claim does with the tasks whose messages it took: starts them, and brings their input.
+// Starts the tasks whose messages a claim took, and loads their input.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,10 @@ class TaskStarter {
 public:
     TaskStarter(WriteScope& scope, WorkerId worker) : scope_(scope), worker_(worker) {}
 
-    // Puts the task's input into the message. None for a message that is no task.
+    // Announces the queries of start().
+    void prefetch(const TaskKey& key);
+    // Sets the payload of the message to the task's input. None if the message does not belong to a
+    // task.
     [[nodiscard]] std::optional<seam::ClaimedTask> start(const TaskKey& key, Message& message);
 
 private:

@@ -28,11 +28,12 @@ bool has_calls(WriteScope& scope) {
 std::optional<Caller> take_caller(Session& session, RunId run) {
     Caller caller;
     {
+        using Row = sql::row::FindCall;
         Rows rows = session.query(sql::find_call, run);
         if (!rows.next()) return std::nullopt;
-        caller.run = rows.id<RunId>(0);
-        caller.step = rows.text(1);
-        if (!rows.null(2)) caller.task = rows.number(2);
+        caller.run = rows.id<RunId>(Row::caller_run_id);
+        caller.step = rows.text(Row::caller_step);
+        if (!rows.null(Row::caller_task)) caller.task = rows.number(Row::caller_task);
     }
     session.post(sql::delete_call, run);
     return caller;
@@ -40,17 +41,18 @@ std::optional<Caller> take_caller(Session& session, RunId run) {
 
 CallResult read_result(Session& session, RunId run) {
     CallResult result;
+    using Row = sql::row::RunResult;
     Rows rows = session.query(sql::run_result, run);
     if (!rows.next()) return result;
-    result.succeeded = to_run_status(rows.text(0)) == RunStatus::success;
-    result.output = rows.text(1);
+    result.succeeded = to_run_status(rows.text(Row::status)) == RunStatus::success;
+    result.output = rows.text(Row::output);
     if (!result.succeeded) {
         result.message = fmt::format(
             model::texts::called_run_ended,
             run.value(),
-            rows.text(3),
-            rows.text(0),
-            model::to_run_error(Json{std::string(rows.text(2))}).message
+            rows.text(Row::workflow),
+            rows.text(Row::status),
+            model::to_run_error(Json{std::string(rows.text(Row::error))}).message
         );
     }
     return result;
@@ -87,7 +89,7 @@ void end_step(WriteScope& scope, const Caller& caller, const CallResult& result)
     scope.wakeups.add(run->workflow);
 }
 
-void tell_caller(WriteScope& scope, RunId run) {
+void notify_caller(WriteScope& scope, RunId run) {
     const auto caller = take_caller(scope.session, run);
     if (!caller) return;
     const CallResult result = read_result(scope.session, run);
@@ -98,23 +100,30 @@ void tell_caller(WriteScope& scope, RunId run) {
     }
 }
 
-// Each forgotten before it is cancelled: nobody wants to hear of its end.
-void cancel_runs(WriteScope& scope, const std::vector<RunId>& runs, const std::string& reason) {
-    for (const RunId run : runs) {
-        scope.session.post(sql::delete_call, run);
-        const auto state = find_run_state(scope.session, run);
-        if (state && !is_finished(state->status)) RunSettler(scope).cancel(*state, reason);
-    }
+// The call is deleted first, so that the cancellation is not reported to the caller.
+void cancel_run(WriteScope& scope, RunId run, const std::string& reason) {
+    scope.session.post(sql::delete_call, run);
+    const auto state = find_run_state(scope.session, run);
+    if (state && !is_finished(state->status)) RunSettler(scope).cancel(*state, reason);
 }
 
-std::vector<RunId> runs_called(Session& session, RunId caller, const std::optional<Called>& only) {
-    std::vector<RunId> runs;
+struct CalledRun {
+    RunId run;
+    std::optional<int> task;
+};
+
+std::vector<CalledRun> runs_called(
+    Session& session, RunId caller, const std::optional<Called>& only
+) {
+    using Row = sql::row::CalledRuns;
+    std::vector<CalledRun> runs;
     Rows rows = session.query(sql::called_runs, caller);
     while (rows.next()) {
-        const bool wanted =
-            !only || (rows.text(1) == only->step &&
-                      (!only->task || (!rows.null(2) && rows.number(2) == *only->task)));
-        if (wanted) runs.push_back(rows.id<RunId>(0));
+        std::optional<int> task;
+        if (!rows.null(Row::caller_task)) task = rows.number(Row::caller_task);
+        const bool wanted = !only || (rows.text(Row::caller_step) == only->step &&
+                                      (!only->task || task == only->task));
+        if (wanted) runs.push_back({rows.id<RunId>(Row::run_id), task});
     }
     return runs;
 }
@@ -124,11 +133,9 @@ void cancel_all_called(WriteScope& scope, RunId caller) {
     if (runs.empty()) return;
     const auto state = find_run_state(scope.session, caller);
     if (!state || state->status == RunStatus::success) return;
-    cancel_runs(
-        scope,
-        runs,
-        fmt::format(model::texts::caller_ended, caller.value(), to_string(state->status))
-    );
+    const std::string reason =
+        fmt::format(model::texts::caller_ended, caller.value(), to_string(state->status));
+    for (const CalledRun& called : runs) cancel_run(scope, called.run, reason);
 }
 
 }  // namespace
@@ -142,23 +149,22 @@ void call(WriteScope& scope, const NewRun& run, const Caller& caller) {
         sql::insert_call, made.run, caller.run, std::string_view(caller.step), caller.task
     );
     scope.has_calls = true;
-    if (made.created) return;  // where it has ended on the spot, it says so itself
+    if (made.created) return;  // a new run that has already failed is in scope.ended
     const auto state = find_run_state(scope.session, made.run);
     if (state && is_finished(state->status)) scope.ended.push_back(made.run);
 }
 
 void cancel_called(WriteScope& scope, RunId caller, const Called& by) {
     if (!has_calls(scope)) return;
-    cancel_runs(
-        scope,
-        runs_called(scope.session, caller, by),
-        fmt::format(
-            "{}step '{}' of run {} does not wait for it any more",
-            by.task ? fmt::format("task {} of ", *by.task) : "",
-            by.step,
-            caller.value()
-        )
-    );
+    for (const CalledRun& called : runs_called(scope.session, caller, by)) {
+        cancel_run(
+            scope,
+            called.run,
+            fmt::format(
+                model::texts::task_waits_no_longer, called.task.value_or(0), by.step, caller.value()
+            )
+        );
+    }
 }
 
 void settle_ends(WriteScope& scope) {
@@ -176,7 +182,7 @@ void settle_calls(WriteScope& scope) {
         }
         const RunId run = scope.ended.back();
         scope.ended.pop_back();
-        tell_caller(scope, run);
+        notify_caller(scope, run);
         cancel_all_called(scope, run);
     }
 }

@@ -1,6 +1,6 @@
-// Runs that somebody waits for: a step of a code-first run (ctx.call), or a task whose work they
-// are. Who ends such a run tells its caller in the same transaction, and a caller that fails or is
-// cancelled takes the runs it waits for along.
+// Runs that are called by a step of a code-first run (ctx.call), or by a task whose work they do.
+// The transaction that ends a called run also passes its result to the caller. A caller that fails
+// or is cancelled also cancels the runs that it waits for.
 #pragma once
 
 #include <optional>
@@ -17,21 +17,23 @@ struct Caller {
     std::optional<int> task;  // none: a step of a code-first run
 };
 
-// Makes the run, or finds it by its key. Where it has ended its caller is told by settle_ends().
+// Creates the run, or finds it by its key. If it has ended, settle_ends() passes its result to the
+// caller.
 void call(WriteScope& scope, const NewRun& run, const Caller& caller);
 
-// Whose runs are not waited for any more: of one step, or one of its tasks.
+// A step, or one of its tasks, that no longer waits for its called runs.
 struct Called {
     std::string step;
     std::optional<int> task;
 };
 void cancel_called(WriteScope& scope, RunId caller, const Called& by);
 
-// Tells the callers of runs that have ended. Costs nothing where none have, and one look where
-// nobody waits for any.
+// Passes the results of ended runs to their callers. Costs nothing if no run has ended, and one
+// lookup if there are no calls.
 void settle_calls(WriteScope& scope);
 
-// At the end of each transaction in which tasks or runs may have ended: nothing more follows.
+// Called at the end of each transaction in which tasks or runs may have ended. Processes all
+// effects.
 void settle_ends(WriteScope& scope);
 
 }  // namespace pawl::rowstore

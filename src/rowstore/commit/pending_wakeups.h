@@ -9,9 +9,9 @@
 namespace pawl::rowstore {
 
 struct PendingWakeups {
-    std::vector<seam::WakeTopic> topics;  // there may be new work
+    std::vector<seam::WakeTopic> topics;  // topics that may have new work
     std::vector<RunId> ended;
-    std::vector<RunId> cancelled;  // ended too: their holders are notified
+    std::vector<RunId> cancelled;  // runs that ended by cancellation: their holders are notified
 
     void add(const seam::WakeTopic& topic) {
         if (std::ranges::find(topics, topic) == topics.end()) topics.push_back(topic);

@@ -51,17 +51,18 @@ void RunPublisher::ended(RunId run, std::string_view alert) {
     RunStatus status = RunStatus::error;
     std::string payload;
     {
+        using Row = sql::row::PublishingRun;
         Rows rows = session_.query(sql::publishing_run, run);
         if (!rows.next()) return;
-        ends = rows.text(0) == to_string(PublishLevel::ends);
-        status = to_run_status(rows.text(2));
-        dead_lettered = status == RunStatus::error && rows.flag(5);
+        ends = rows.text(Row::publish) == to_string(PublishLevel::ends);
+        status = to_run_status(rows.text(Row::status));
+        dead_lettered = status == RunStatus::error && rows.flag(Row::has_dead_letter);
         const bool succeeded = status == RunStatus::success;
         payload = fmt::format(
             R"({{"run_id":{},"workflow":"{}","status":"{}","{}":{}}})",
             run.value(),
-            rows.text(1),
-            rows.text(2),
+            rows.text(Row::workflow),
+            rows.text(Row::status),
             succeeded ? "output" : "error",
             rows.text(succeeded ? 3 : 4)
         );
@@ -77,14 +78,17 @@ bool RunPublisher::is_new_pause(RunId run, const Suspend& suspend) {
     if (step && (step->wake_at || step->wake_after_delay)) return false;
     {
         Rows rows = session_.query(sql::publishing_run, run);
-        if (!rows.next() || rows.text(0) != to_string(PublishLevel::ends)) return false;
+        if (!rows.next() ||
+            rows.text(sql::row::PublishingRun::publish) != to_string(PublishLevel::ends))
+            return false;
     }
     if (!step) {
         Rows rows = session_.query(sql::message_error, run);
         return rows.next() && rows.text(0) != suspend.last_error;
     }
     Rows rows = session_.query(sql::step_state, run, std::string_view(step->id));
-    return !rows.next() || to_step_status(rows.text(0)) != StepStatus::paused;
+    return !rows.next() ||
+           to_step_status(rows.text(sql::row::StepState::status)) != StepStatus::paused;
 }
 
 void RunPublisher::paused(RunId run, const Suspend& suspend) {
@@ -92,9 +96,10 @@ void RunPublisher::paused(RunId run, const Suspend& suspend) {
     {
         Rows rows = session_.query(sql::publishing_run, run);
         if (!rows.next()) return;
-        workflow = rows.text(1);
+        workflow = rows.text(sql::row::PublishingRun::workflow);
     }
-    const std::string& message = suspend.step ? suspend.step->pause_message : suspend.last_error;
+    std::string_view message = suspend.last_error;
+    if (suspend.step) message = suspend.step->pause_message;
     add(run,
         "run.paused",
         fmt::format(

@@ -1,5 +1,5 @@
-// The outbox events that runs publish by themselves, where their workflow asks for it. Mostly none
-// does: then all it costs is one look per transaction.
+// The outbox events that runs publish automatically, if their workflow is configured so. If no
+// workflow is, this costs one lookup per transaction.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,10 @@ public:
     RunPublisher(Session& session, Timestamp now, PendingWakeups& wakeups)
         : session_(session), now_(now), wakeups_(wakeups) {}
 
-    // The run has its end. `alert`: the type of what pawl itself ended it for, or "".
+    // Publishes the end of a run. `alert` is the event type if pawl itself ended the run, else "".
     void ended(RunId run, std::string_view alert = {});
-    // Whether this suspension is a pause to report; asked before it is recorded. Re-checks of a
-    // pause, and sleeps, are not reported.
+    // Whether this suspension is a new pause; call it before the suspension is recorded. Re-checks
+    // of a pause, and sleeps, are not reported as pauses.
     [[nodiscard]] bool is_new_pause(RunId run, const seam::Suspend& suspend);
     void paused(RunId run, const seam::Suspend& suspend);
     void publish(const seam::OutboxRecord& record);

@@ -39,20 +39,23 @@ Rejection RunSettler::reject(
     WorkerId worker;
     std::string answer;
     {
+        using Row = sql::row::Answer;
         Rows rows = session_.query(sql::answer, run, lease.delivery, std::string_view(step));
         if (!rows.next()) return Rejection::lease_lost;
-        const bool is_leased = rows.text(0) == "leased";
-        if (rows.null(3))  // no such step
+        const bool is_leased = rows.text(Row::state) == "leased";
+        if (rows.null(Row::step_status))  // no such step
             return is_leased ? Rejection::used : Rejection::lease_lost;
-        const StepStatus status = to_step_status(rows.text(3));
-        const bool paused_by_us = status == StepStatus::paused && rows.number(4) == lease.delivery;
+        const StepStatus status = to_step_status(rows.text(Row::step_status));
+        const bool paused_by_us =
+            status == StepStatus::paused && rows.number(Row::step_delivery) == lease.delivery;
         if (!is_leased)  // repeated, or the lease is lost
             return paused_by_us ? Rejection::done : Rejection::lease_lost;
-        // A failed attempt after the answer has used it: a resume sets attempts to 0.
-        const bool is_answer = status == StepStatus::success && rows.flag(5);
-        if (!is_answer || rows.number(1) > 0 || rows.flag(7)) return Rejection::used;
-        worker = rows.id<WorkerId>(2);
-        answer = rows.text(6);
+        // A resume sets attempts to 0, so a failed attempt after the answer means that it was used.
+        const bool is_answer = status == StepStatus::success && rows.flag(Row::is_answerable);
+        if (!is_answer || rows.number(Row::attempts) > 0 || rows.flag(Row::is_used))
+            return Rejection::used;
+        worker = rows.id<WorkerId>(Row::worker_id);
+        answer = rows.text(Row::output);
     }
     const Suspend pause = pause_again(step, message);
     const bool publishes = publisher_.is_new_pause(run, pause);

@@ -29,7 +29,7 @@ bool is_sleep(const StepWrite& step) {
     return step.wake_at || step.wake_after_delay;
 }
 
-// The usual checkpoint: a new step with its output, and nothing that depends on the holder.
+// The usual checkpoint: a new step with its output that does not depend on the holder.
 bool is_plain_result(const Write& write, const Checkpoint& checkpoint) {
     const StepWrite& step = *checkpoint.step;
     return step.status == StepStatus::success && step.output && !step.input && !step.error &&
@@ -44,7 +44,8 @@ Timestamp end_of_wait(const Suspend& suspend, Timestamp now) {
 }  // namespace
 
 Fence RunSettler::checkpoint(const Write& write, const Checkpoint& checkpoint) {
-    if (is_plain_result(write, checkpoint) && record_result(write.lease, *checkpoint.step))
+    if (!scope_.fences.in_use() && is_plain_result(write, checkpoint) &&
+        record_result(write.lease, *checkpoint.step))
         return Fence::held;
     const auto holder = find_holder(write.lease);
     if (!holder) return Fence::lost;
@@ -74,6 +75,7 @@ Fence RunSettler::suspend(const Write& write, const Suspend& suspend) {
     std::optional<Timestamp> paused_at;
     if (status == RunStatus::paused) paused_at = now_;
     session_.post(sql::suspend_run, run, to_string(status), paused_at, holder->worker, now_);
+    scope_.fences.end(write.lease);
     add_event(write, holder->worker);
     if (is_new_pause && status == RunStatus::paused) publisher_.paused(run, suspend);
     scope_.wakeups.add(holder->workflow);
@@ -81,34 +83,53 @@ Fence RunSettler::suspend(const Write& write, const Suspend& suspend) {
 }
 
 Fence RunSettler::finish(const Write& write, const Finish& finish) {
-    const auto [message, delivery] = write.lease;
-    // The run knows the worker of its first delivery: the usual end does not read the message.
-    WorkerId worker;
-    if (delivery > 1 || write.event) {
-        const auto holder = find_holder(write.lease);
-        if (!holder) return Fence::lost;
-        worker = holder->worker;
-    }
-    if (session_.execute(sql::remove_message, message, delivery) == 0) return Fence::lost;
+    const auto worker = end_lease(write);
+    if (!worker) return Fence::lost;
+    const int delivery = write.lease.delivery;
     const RunId run = run_of(write.lease);
     if (finish.status == RunStatus::success) {
         session_.post(
-            sql::succeed_run, run, std::string_view(finish.result), delivery, worker, now_
+            sql::succeed_run, run, std::string_view(finish.result), delivery, *worker, now_
         );
         publisher_.ended(run);
         scope_.wakeups.ended.push_back(run);
         scope_.ended.push_back(run);
     } else {
-        close(run, {finish.status, finish.result, delivery, worker});
+        close(run, {finish.status, finish.result, delivery, *worker});
     }
-    add_event(write, worker);
+    add_event(write, *worker);
     return Fence::held;
 }
 
+// The run already has the worker of its first delivery, so the usual end does not read the message.
+std::optional<WorkerId> RunSettler::end_lease(const Write& write) {
+    const auto [message, delivery] = write.lease;
+    WorkerId worker;
+    if (delivery > 1 || write.event) {
+        const auto holder = find_holder(write.lease);
+        if (!holder) return std::nullopt;
+        worker = holder->worker;
+    }
+    if (scope_.fences.in_use()) {
+        if (scope_.fences.find(session_, write.lease) == nullptr) return std::nullopt;
+        session_.post(sql::remove_message, message, delivery);
+        scope_.fences.end(write.lease);
+        return worker;
+    }
+    if (session_.execute(sql::remove_message, message, delivery) == 0) return std::nullopt;
+    return worker;
+}
+
 std::optional<RunSettler::Holder> RunSettler::find_holder(const Lease& lease) {
+    if (scope_.fences.in_use()) {
+        const LeasedRow* const row = scope_.fences.find(session_, lease);
+        if (row == nullptr) return std::nullopt;
+        return Holder{row->worker, row->queue};
+    }
+    using Row = sql::row::Holder;
     Rows rows = session_.query(sql::holder, lease.message, lease.delivery);
     if (!rows.next()) return std::nullopt;
-    return Holder{rows.id<WorkerId>(0), rows.id<QueueId>(1)};
+    return Holder{rows.id<WorkerId>(Row::worker_id), rows.id<QueueId>(Row::queue_id)};
 }
 
 bool RunSettler::record_result(const Lease& lease, const StepWrite& step) {
@@ -126,11 +147,11 @@ bool RunSettler::record_result(const Lease& lease, const StepWrite& step) {
     return inserted > 0;
 }
 
-bool RunSettler::record(const Lease& lease, const StepWrite& step, WorkerId worker) {
+template <class Send>
+auto RunSettler::send_step(const Lease& lease, const StepWrite& step, WorkerId worker, Send send) {
     std::optional<Timestamp> completed_at;
     if (step.status == StepStatus::success || step.status == StepStatus::error) completed_at = now_;
-    const auto changed = session_.execute(
-        sql::record_step,
+    return send(
         lease.message,
         std::string_view(step.id),
         step.position,
@@ -147,7 +168,19 @@ bool RunSettler::record(const Lease& lease, const StepWrite& step, WorkerId work
         step.output,
         step.error
     );
-    return changed > 0;
+}
+
+bool RunSettler::record(const Lease& lease, const StepWrite& step, WorkerId worker) {
+    if (scope_.fences.in_use()) {
+        const bool recorded = scope_.fences.record(session_, run_of(lease), step);
+        send_step(lease, step, worker, [&](const auto&... values) {
+            session_.post(sql::record_step, values...);
+        });
+        return recorded;
+    }
+    return send_step(lease, step, worker, [&](const auto&... values) {
+        return session_.execute(sql::record_step, values...) > 0;
+    });
 }
 
 bool RunSettler::record(const Lease& lease, const Suspend& suspend, WorkerId worker) {
@@ -157,7 +190,7 @@ bool RunSettler::record(const Lease& lease, const Suspend& suspend, WorkerId wor
     return record(lease, step, worker);
 }
 
-// A resume that came before the pause: it is consumed here.
+// A resume that arrived before the pause is consumed here.
 bool RunSettler::record_resumed(const Lease& lease, const StepWrite& paused, WorkerId worker) {
     StepWrite step = paused;
     {
@@ -178,14 +211,14 @@ std::optional<Timestamp> RunSettler::record_wait(
     const bool pauses = suspend.status == RunStatus::paused;
     if (const auto& step = suspend.step) {
         if (pauses && !is_sleep(*step) && record_resumed(lease, *step, worker)) return std::nullopt;
-        // Resumed while it was executed once more: it must not wait for what has arrived.
+        // Resumed while it was executed again: it must not wait for an answer that has arrived.
         if (!record(lease, suspend, worker)) return std::nullopt;
     }
     const Timestamp until = end_of_wait(suspend, now_);
     return pauses ? limit_pause(run_of(lease), until) : until;
 }
 
-// The called run's end wakes this one. A step that has its result already does not wait again.
+// The end of the called run wakes this one. A step that already has its result does not wait again.
 std::optional<Timestamp> RunSettler::record_call(
     const Lease& lease, const Suspend& suspend, WorkerId worker
 ) {
@@ -207,6 +240,7 @@ void RunSettler::fail(const RunState& run, model::EventKind why, const std::stri
     }
     const Json json = model::to_json(error);
     session_.post(sql::delete_message, run.id);
+    scope_.fences.forget();
     close(run.id, {RunStatus::error, json.text, run.delivery, {}, error.type});
     rowstore::add_event(session_, run, why, json.text, now_);
 }
@@ -219,6 +253,7 @@ void RunSettler::cancel(const RunState& run, const std::string& reason) {
     const Json json =
         model::to_json({std::string(to_string(model::EventKind::cancelled)), reason, {}, 0});
     session_.post(sql::delete_message, run.id);
+    scope_.fences.forget();
     close(run.id, {RunStatus::cancelled, json.text, run.delivery, {}});
     rowstore::add_event(session_, run, model::EventKind::cancelled, json.text, now_);
 }
@@ -256,15 +291,17 @@ std::optional<WriteStatus> RunSettler::explain(const Write& write, Attempt attem
     const bool of_runs = write.is<Checkpoint, Suspend, Finish>();
     Rows end = session_.query(sql::run_end, run_of(write.lease));
     if (!end.next()) return of_runs ? std::optional(WriteStatus::lease_lost) : std::nullopt;
-    if (to_run_status(end.text(0)) == RunStatus::cancelled) return WriteStatus::cancelled;
+    if (to_run_status(end.text(sql::row::RunEnd::status)) == RunStatus::cancelled)
+        return WriteStatus::cancelled;
     if (of_runs && attempt == Attempt::repeated && was_written(write, end))
         return WriteStatus::done;
     return of_runs ? std::optional(WriteStatus::lease_lost) : std::nullopt;
 }
 
-// By an earlier commit of the same batch, whose answer was lost.
+// Whether an earlier commit of the same batch, whose answer was lost, has written it.
 bool RunSettler::was_written(const Write& write, const Rows& end) {
-    const bool message_is_gone = end.null(2);
+    using Row = sql::row::RunEnd;
+    const bool message_is_gone = end.null(Row::message_delivery);
     switch (write.kind()) {
         case WriteKind::checkpoint: {
             const StepWrite& step = *write.as<Checkpoint>().step;
@@ -279,11 +316,11 @@ bool RunSettler::was_written(const Write& write, const Rows& end) {
                 .next();
         }
         case WriteKind::suspend:
-            return !message_is_gone && end.number(2) == write.lease.delivery &&
-                   end.text(3) != "leased";
+            return !message_is_gone && end.number(Row::message_delivery) == write.lease.delivery &&
+                   end.text(Row::message_state) != "leased";
         case WriteKind::finish:
-            return message_is_gone && end.number(1) == write.lease.delivery &&
-                   to_run_status(end.text(0)) == write.as<Finish>().status;
+            return message_is_gone && end.number(Row::run_delivery) == write.lease.delivery &&
+                   to_run_status(end.text(Row::status)) == write.as<Finish>().status;
         case WriteKind::archive:
         case WriteKind::remove:
         case WriteKind::release:

@@ -1,5 +1,4 @@
-// Writes what becomes of runs, inside a write transaction: what their holders report, and how they
-// are ended by others.
+// Writes of runs inside a write transaction: reports of their holders, and ends caused by others.
 #pragma once
 
 #include <optional>
@@ -23,7 +22,7 @@ public:
           now_(scope.now),
           publisher_(scope.session, scope.now, scope.wakeups) {}
 
-    // Of the holder: nothing is written where the lease is lost.
+    // For the holder: writes nothing if the lease is lost.
     Fence checkpoint(const seam::Write& write, const seam::Checkpoint& checkpoint);
     Fence suspend(const seam::Write& write, const seam::Suspend& suspend);
     Fence finish(const seam::Write& write, const seam::Finish& finish);
@@ -34,13 +33,13 @@ public:
         const std::string& message,
         Duration check_after
     );
-    // Why a write found no lease; none where this is not a matter of runs.
+    // The reason why a write found no lease; none if the write is not about a run.
     [[nodiscard]] std::optional<seam::WriteStatus> explain(
         const seam::Write& write, seam::Attempt attempt
     );
 
-    // Ends a live run or flow run that no worker has to hold: ERROR, with `why` as the type of the
-    // error and as the event, or CANCELLED.
+    // Ends a live run, also of a flow, without a lease: ERROR, with `why` as the type of the error
+    // and as the event, or CANCELLED.
     void fail(const RunState& run, model::EventKind why, const std::string& message);
     void cancel(const RunState& run, const std::string& reason);
 
@@ -50,14 +49,20 @@ private:
         QueueId workflow;
     };
     [[nodiscard]] std::optional<Holder> find_holder(const Lease& lease);
-    // In one statement with the fence. False: the lease is lost, or the step has a row already.
+    // Writes the step and checks the fence in one statement. False if the lease is lost, or if the
+    // step already has a row.
     bool record_result(const Lease& lease, const seam::StepWrite& step);
-    // False: the step has its result already.
+    // False if the step already has its result.
     bool record(const Lease& lease, const seam::StepWrite& step, WorkerId worker);
-    // The step of a suspension, whose sleep may end when the suspension does.
+    // Calls `send` with the parameters of the statement record_step.
+    template <class Send>
+    auto send_step(const Lease& lease, const seam::StepWrite& step, WorkerId worker, Send send);
+    // Deletes the message. Returns the worker if the run's row does not have it.
+    [[nodiscard]] std::optional<WorkerId> end_lease(const seam::Write& write);
+    // Records the step of a suspension; a sleep may end when the suspension ends.
     bool record(const Lease& lease, const seam::Suspend& suspend, WorkerId worker);
     bool record_resumed(const Lease& lease, const seam::StepWrite& paused, WorkerId worker);
-    // When the run continues; nothing: now, since its step has a result.
+    // Returns when the run continues; none means now, because its step has a result.
     [[nodiscard]] std::optional<Timestamp> record_wait(
         const Lease& lease, const seam::Suspend& suspend, WorkerId worker
     );
@@ -65,13 +70,13 @@ private:
         const Lease& lease, const seam::Suspend& suspend, WorkerId worker
     );
     [[nodiscard]] Timestamp limit_pause(RunId run, Timestamp until);
-    // All that an end as ERROR or CANCELLED takes besides the message.
+    // The effects of an end as ERROR or CANCELLED, in addition to deleting the message.
     struct End {
         RunStatus status = RunStatus::error;
         std::string_view error;  // JSON text
         int delivery = 0;
         WorkerId worker;
-        std::string_view alert = {};  // what pawl itself ended it for
+        std::string_view alert = {};  // the event type if pawl itself ended the run
     };
     void close(RunId run, const End& end);
     void add_event(const seam::Write& write, WorkerId worker);

@@ -24,18 +24,27 @@ WriteOutcome Settler::settle(const Write& write, Attempt attempt) {
     return {explain(write, attempt), {}};
 }
 
-// A leased message does not change its queue.
+// The queue of a leased message does not change.
 bool Settler::is_elsewhere(const Write& write) {
     if (!named_queue_) named_queue_ = require_queue(session_, *write.queue);
+    if (scope_.fences.in_use()) {
+        const LeasedRow* const row = scope_.fences.find(session_, write.lease);
+        return row != nullptr && row->queue != *named_queue_;
+    }
     Rows rows = session_.query(sql::leased_from, write.lease.message, write.lease.delivery);
     return rows.next() && rows.id<QueueId>(0) != *named_queue_;
 }
 
 Fence Settler::apply(const Write& write) {
+    if (scope_.fences.in_use() && PlainSettler::takes(write)) {
+        const auto settled = plain_.settle(write);
+        if (settled.dead_letter) bury(write.lease.message, *settled.dead_letter);
+        return settled.fence;
+    }
     return std::visit([&](const auto& action) { return apply(write, action); }, write.action);
 }
 
-// A batch is mostly of one queue, so the last message tells which way to try first.
+// Most batches are of one queue, so the last message decides which statement is tried first.
 Fence Settler::apply(const Write& write, const seam::Archive& /*archive*/) {
     const auto [message, delivery] = write.lease;
     if (!keeps_archive_) {
@@ -60,7 +69,7 @@ Fence Settler::apply(const Write& write, const seam::Release& release) {
         sql::release_message, write.lease.message, write.lease.delivery, state, now_ + release.delay
     );
     if (!rows.next()) return Fence::lost;
-    given_back(rows);
+    after_release(rows);
     return Fence::held;
 }
 
@@ -68,14 +77,20 @@ Fence Settler::apply(const Write& write, const seam::HandBack& /*hand_back*/) {
     Rows rows =
         session_.query(sql::hand_back_message, write.lease.message, write.lease.delivery, now_);
     if (!rows.next()) return Fence::lost;
-    given_back(rows);
+    after_release(rows);
     return Fence::held;
 }
 
-void Settler::given_back(const Rows& rows) {
-    wakeups_.add(rows.id<QueueId>(0));
-    if (rows.null(1)) return;
-    session_.post(sql::unstart_task, rows.id<RunId>(1), rows.number(2), rows.number(3));
+void Settler::after_release(const Rows& rows) {
+    using Row = store::row::TaskKey;
+    wakeups_.add(rows.id<QueueId>(Row::queue_id));
+    if (rows.null(Row::run_id)) return;
+    session_.post(
+        sql::unstart_task,
+        rows.id<RunId>(Row::run_id),
+        rows.number(Row::step_index),
+        rows.number(Row::task_index)
+    );
 }
 
 Fence Settler::apply(const Write& write, const seam::Extend& extend) {
@@ -96,9 +111,10 @@ Fence Settler::apply(const Write& write, const seam::Fail& fail) {
             now_ + fail.retry_after
         );
         if (!rows.next()) return Fence::lost;
-        wakeups_.add(rows.id<QueueId>(0));
-        attempts = rows.number(1);
-        max_attempts = rows.number(2);
+        using Row = sql::row::FailMessage;
+        wakeups_.add(rows.id<QueueId>(Row::queue_id));
+        attempts = rows.number(Row::attempts);
+        max_attempts = rows.number(Row::max_attempts);
     }
     if (max_attempts > 0 && attempts >= max_attempts)
         bury(write.lease.message, fmt::format(model::texts::failed_times, attempts, fail.error));
@@ -160,16 +176,18 @@ std::string Settler::bury_poison(MessageId message, int strikes) {
     return "poison: " + error;
 }
 
-// Only for leases that could not be settled. An extension that is repeated may come after something
-// else, so it is never taken for done. A message of which nothing is left was deleted: in doubt, by
-// us.
+// Only for leases that could not be settled. A repeated extension may arrive after another write,
+// so it never counts as done. If neither the message nor a record of it exists, it was deleted; for
+// a repeated write, by this delivery.
 WriteStatus Settler::explain(const Write& write, Attempt attempt) {
     if (const auto status = tasks_.explain(write, attempt)) return *status;
     if (const auto status = runs_.explain(write, attempt)) return *status;
     if (attempt == Attempt::first || write.is<seam::Extend>()) return WriteStatus::lease_lost;
+    using Row = sql::row::KnownDeliveries;
     Rows rows = session_.query(sql::known_deliveries, write.lease.message);
-    if (!rows.next() || (rows.null(0) && rows.null(1))) return WriteStatus::done;
-    const int known = rows.number(rows.null(0) ? 1 : 0);
+    if (!rows.next() || (rows.null(Row::live) && rows.null(Row::archived)))
+        return WriteStatus::done;
+    const int known = rows.number(rows.null(Row::live) ? 1 : 0);
     return known == write.lease.delivery ? WriteStatus::done : WriteStatus::lease_lost;
 }
 

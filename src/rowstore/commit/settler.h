@@ -1,9 +1,11 @@
-// Settles messages inside a write transaction: sql/postgres/functions/queue/settle.sql, one by one.
+// Settles messages inside a write transaction, one by one: sql/postgres/functions/queue/settle.sql
+// in C++.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "rowstore/commit/plain_settler.h"
 #include "rowstore/commit/run_settler.h"
 #include "rowstore/commit/task_settler.h"
 #include "seam/outcome.h"
@@ -13,19 +15,21 @@ namespace pawl::rowstore {
 class Settler {
 public:
     explicit Settler(WriteScope& scope)
-        : session_(scope.session),
+        : scope_(scope),
+          session_(scope.session),
           now_(scope.now),
           wakeups_(scope.wakeups),
           runs_(scope),
-          tasks_(scope) {}
+          tasks_(scope),
+          plain_(scope) {}
     Settler(const Settler&) = delete;
     Settler& operator=(const Settler&) = delete;
 
     [[nodiscard]] seam::WriteOutcome settle(const seam::Write& write, seam::Attempt attempt);
-    // A dead letter, whoever holds the message: to the dead letter queue, or to the archive.
+    // Moves a message to the dead letter queue or the archive, independent of its holder.
     void bury(MessageId message, const std::string& reason);
 
-    // Poison: a run fails, any other message is buried.
+    // Fails the run of a poison message, or buries any other message. Returns the reason.
     std::string bury_poison(MessageId message, int strikes);
 
 private:
@@ -47,16 +51,18 @@ private:
     Fence apply(const seam::Write& write, const seam::DelegateTask& delegate);
     [[nodiscard]] seam::WriteStatus explain(const seam::Write& write, seam::Attempt attempt);
 
-    // A message that is given back was perhaps a task's.
-    void given_back(const Rows& rows);
+    // Undoes the start of the task, if the released message belongs to one.
+    void after_release(const Rows& rows);
 
+    WriteScope& scope_;
     Session& session_;
     const Timestamp now_;
     PendingWakeups& wakeups_;
     RunSettler runs_;
     TaskSettler tasks_;
-    std::optional<QueueId> named_queue_;  // of writes by hand, once it was looked up
-    bool keeps_archive_ = true;           // a guess about the next message's queue
+    PlainSettler plain_;
+    std::optional<QueueId> named_queue_;  // of writes that name their queue, once it was looked up
+    bool keeps_archive_ = true;           // guess for the queue of the next message
 };
 
 }  // namespace pawl::rowstore

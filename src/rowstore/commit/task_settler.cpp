@@ -44,7 +44,7 @@ void count_tasks_down(WriteScope& scope, RunId run, int step, int done) {
     int remaining = 0;
     {
         Rows rows = scope.session.query(sql::flow_step, run, slug);
-        if (rows.next()) remaining = rows.number(2);
+        if (rows.next()) remaining = rows.number(sql::row::FlowStep::remaining_tasks);
     }
     if (remaining > done) {
         scope.session.post(sql::set_remaining_tasks, run, slug, remaining - done);
@@ -73,6 +73,7 @@ void settle_maps(WriteScope& scope, RunId run) {
 Fence TaskSettler::complete(const Lease& lease, const seam::CompleteTask& complete) {
     const auto key = find_held(lease);
     if (!key || (!is_map(*key) && !is_still_held(*key, lease))) return Fence::lost;
+    scope_.fences.end(lease);
     succeed(*key, complete.output);
     return Fence::held;
 }
@@ -80,6 +81,7 @@ Fence TaskSettler::complete(const Lease& lease, const seam::CompleteTask& comple
 Fence TaskSettler::fail(const Lease& lease, const seam::FailTask& failed) {
     const auto key = find_held(lease);
     if (!key || !is_still_held(*key, lease)) return Fence::lost;
+    scope_.fences.end(lease);
     fail(*key, Failure{failed.error, failed.permanent, failed.retry_delay});
     return Fence::held;
 }
@@ -87,6 +89,7 @@ Fence TaskSettler::fail(const Lease& lease, const seam::FailTask& failed) {
 Fence TaskSettler::delegate(const Lease& lease, const seam::DelegateTask& delegate) {
     const auto key = find_held(lease);
     if (!key) return Fence::lost;
+    scope_.fences.end(lease);
     const std::string& slug = scope_.flows.get(session_, key->workflow).slug(key->step);
     call(scope_, *delegate.call, {key->run, slug, key->task});
     session_.post(sql::put_off_message, key->message, scope_.now + model::rules::until_called);
@@ -94,13 +97,24 @@ Fence TaskSettler::delegate(const Lease& lease, const seam::DelegateTask& delega
 }
 
 std::optional<TaskKey> TaskSettler::find_held(const Lease& lease) {
+    if (scope_.fences.in_use()) {
+        const LeasedRow* const row = scope_.fences.find(session_, lease);
+        if (row == nullptr || !row->run) return std::nullopt;
+        return TaskKey{row->queue, row->run, row->step, row->task, lease.message};
+    }
+    using Row = store::row::TaskKey;
     Rows rows = session_.query(sql::held_task, lease.message, lease.delivery);
     if (!rows.next()) return std::nullopt;
     return TaskKey{
-        rows.id<QueueId>(0), rows.id<RunId>(1), rows.number(2), rows.number(3), lease.message};
+        rows.id<QueueId>(Row::queue_id),
+        rows.id<RunId>(Row::run_id),
+        rows.number(Row::step_index),
+        rows.number(Row::task_index),
+        lease.message};
 }
 
-// What earlier reports of the batch lead to comes first: it may end the run, and this task with it.
+// The effects of earlier reports of the batch come first: they may end the run, and this task with
+// it.
 bool TaskSettler::is_still_held(const TaskKey& key, const Lease& lease) {
     const auto next = scope_.map_progress.lower_bound({key.run, 0});
     if (next == scope_.map_progress.end() || next->first.first != key.run) return true;
@@ -124,7 +138,7 @@ std::optional<WriteStatus> TaskSettler::explain(const Write& write, Attempt atte
     return over ? WriteStatus::cancelled : WriteStatus::lease_lost;
 }
 
-// By an earlier commit of the same batch, whose answer was lost.
+// Whether an earlier commit of the same batch, whose answer was lost, has written it.
 bool TaskSettler::was_written(const Write& write, const Found& found) {
     if (found.delivery != write.lease.delivery) return false;
     switch (write.kind()) {
@@ -155,13 +169,15 @@ std::optional<TaskSettler::Found> TaskSettler::find(const TaskRef& ref) {
     if (!run) return std::nullopt;
     const auto step = scope_.flows.get(session_, run->workflow).index_of(ref.step);
     if (!step) return std::nullopt;
+    using Row = sql::row::FindTask;
     Rows rows = session_.query(sql::find_task, ref.run, *step, ref.task_index);
     if (!rows.next()) return std::nullopt;
     Found found;
-    found.key = {run->workflow, ref.run, *step, ref.task_index, rows.id<MessageId>(3)};
-    found.status = to_task_status(rows.text(0));
-    found.attempts = rows.number(1);
-    found.delivery = rows.number(2);
+    found.key = {
+        run->workflow, ref.run, *step, ref.task_index, rows.id<MessageId>(Row::message_id)};
+    found.status = to_task_status(rows.text(Row::status));
+    found.attempts = rows.number(Row::attempts);
+    found.delivery = rows.number(Row::delivery);
     found.run_status = run->status;
     return found;
 }
@@ -207,7 +223,9 @@ std::optional<int> TaskSettler::find_starved_map(const TaskKey& key, std::string
     const FlowPlan& plan = scope_.flows.get(session_, key.workflow);
     for (const int map : find_starved_maps(plan, key.step, output)) {
         Rows rows = session_.query(sql::flow_step, key.run, std::string_view(plan.slug(map)));
-        if (rows.next() && to_step_status(rows.text(0)) == StepStatus::pending) return map;
+        if (rows.next() &&
+            to_step_status(rows.text(sql::row::FlowStep::status)) == StepStatus::pending)
+            return map;
     }
     return std::nullopt;
 }
@@ -242,9 +260,11 @@ void TaskSettler::succeed(const TaskKey& key, std::string_view output) {
 }
 
 TaskSettler::Start TaskSettler::read_start(const TaskKey& key) {
+    using Row = sql::row::FindTask;
     Rows rows = session_.query(sql::find_task, key.run, key.step, key.task);
     if (!rows.next()) return {};
-    return {rows.number(1), rows.number(2), rows.id<WorkerId>(4)};
+    return {
+        rows.number(Row::attempts), rows.number(Row::delivery), rows.id<WorkerId>(Row::worker_id)};
 }
 
 void TaskSettler::fail(const TaskKey& key, const Failure& failure) {
@@ -311,7 +331,7 @@ void TaskSettler::add_event(
     );
 }
 
-void TaskSettler::give_up(const TaskKey& key, std::string_view why) {
+void TaskSettler::fail_exhausted(const TaskKey& key, std::string_view why) {
     FlowEngine engine(scope_, *find_flow_run(session_, key.run));
     exhaust(engine, key, read_start(key), why);
 }

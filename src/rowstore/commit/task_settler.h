@@ -1,5 +1,5 @@
-// Writes what becomes of tasks, inside a write transaction: what their holders report, by lease or
-// by name, and what leases and other runs that have ended mean for them.
+// Writes of tasks inside a write transaction: reports of their holders, by lease or by name, and
+// the effects of lost leases and of called runs that have ended.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ enum class Fence { held, lost };
     return changed_rows > 0 ? Fence::held : Fence::lost;
 }
 
-// A task that somebody has, and its message.
+// A task and its message.
 struct TaskKey {
     QueueId workflow;
     RunId run;
@@ -28,33 +28,33 @@ struct TaskKey {
     MessageId message;
 };
 
-// How the run ended that a task or a step waits for.
+// The result of the run for which a task or a step waits.
 struct CallResult {
     bool succeeded = false;
     std::string output;   // JSON text
-    std::string message;  // what went wrong
+    std::string message;  // the error message
 };
 
 class TaskSettler {
 public:
     explicit TaskSettler(WriteScope& scope) : scope_(scope), session_(scope.session) {}
 
-    // Of the holder: nothing is written where the lease is lost.
+    // For the holder: writes nothing if the lease is lost.
     Fence complete(const Lease& lease, const seam::CompleteTask& complete);
     Fence fail(const Lease& lease, const seam::FailTask& fail);
     Fence delegate(const Lease& lease, const seam::DelegateTask& delegate);
-    // Why a write found no lease; none where it does not name a task.
+    // The reason why a write found no lease; none if the write does not name a task.
     [[nodiscard]] std::optional<seam::WriteStatus> explain(
         const seam::Write& write, seam::Attempt attempt
     );
 
-    // By name; delivery 0 takes whatever runs.
+    // By name; delivery 0 accepts any delivery.
     [[nodiscard]] TaskOutcome complete(const TaskRef& ref, std::string_view output, int delivery);
     [[nodiscard]] TaskOutcome fail(const TaskRef& ref, const std::string& error, int delivery);
 
-    // Its lease has ended, and it is not handed out again.
-    void give_up(const TaskKey& key, std::string_view why);
-    // The run has ended to which the task was delegated.
+    // Fails a task whose lease has ended and that is not delivered again.
+    void fail_exhausted(const TaskKey& key, std::string_view why);
+    // Passes the result of a called run to the task that waits for it.
     void end_call(const TaskRef& ref, const CallResult& result);
 
 private:
@@ -75,7 +75,7 @@ private:
     [[nodiscard]] bool is_still_held(const TaskKey& key, const Lease& lease);
     [[nodiscard]] bool is_map(const TaskKey& key);
     [[nodiscard]] std::optional<Found> find(const TaskRef& ref);
-    // What a report by name would find; done: it can be written.
+    // The outcome of a report by name; `done` if it can be written.
     [[nodiscard]] static TaskOutcome judge(const Found& found, int delivery);
     [[nodiscard]] static bool was_written(const seam::Write& write, const Found& found);
     void succeed(const TaskKey& key, std::string_view output);
@@ -98,7 +98,7 @@ private:
     );
     struct Event {
         model::EventKind kind;
-        std::optional<std::string_view> message;  // what went wrong
+        std::optional<std::string_view> message;  // the error message
     };
     void add_event(
         const FlowPlan& plan, const TaskKey& key, const Start& start, const Event& event
@@ -108,9 +108,9 @@ private:
     Session& session_;
 };
 
-// Counts the steps of maps down by what the transaction has completed of them, once for each: the
-// step's row may lie next to large ones. At the end of the transaction; of a single run before
-// anything else becomes of it.
+// Counts down the steps of maps by the tasks that the transaction has completed, once per step,
+// because the step's row may be next to large rows. Called at the end of the transaction; for a
+// single run, before any other change of that run.
 void settle_maps(WriteScope& scope);
 void settle_maps(WriteScope& scope, RunId run);
 

@@ -1,4 +1,4 @@
-// What the parts of one write transaction share while runs start, go on and end in it.
+// The state that the parts of one write transaction share.
 #pragma once
 
 #include <map>
@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "rowstore/commit/fences.h"
 #include "rowstore/commit/pending_wakeups.h"
 #include "rowstore/flow/flow_plans.h"
+#include "rowstore/run/message_ids.h"
 #include "rowstore/session.h"
 
 namespace pawl::rowstore {
@@ -22,10 +24,12 @@ struct WriteScope {
     Session& session;
     const Timestamp now;
     FlowPlans& flows;
-    PendingWakeups wakeups;                             // for after the commit
-    std::map<std::pair<RunId, int>, int> map_progress;  // tasks done of a step: see settle_maps()
-    std::vector<RunId> ended;       // whose callers have not been told: see calls.h
-    std::optional<bool> has_calls;  // once somebody has looked
+    Fences fences;           // of the batch that is committed, if they were prefetched
+    MessageIds message_ids;  // of the runs to be created, if they were reserved
+    PendingWakeups wakeups;  // sent after the commit
+    std::map<std::pair<RunId, int>, int> map_progress;  // tasks done per step: settle_maps()
+    std::vector<RunId> ended;       // runs whose callers do not have the result yet: see calls.h
+    std::optional<bool> has_calls;  // none until it was looked up
 };
 
 }  // namespace pawl::rowstore

@@ -15,7 +15,7 @@ Verdict judge_condition(const FlowStep& step, const std::string& input, std::str
     const auto& forbidden = step.options.forbidden_input_pattern;
     if (!required && !forbidden) return Verdict::met;
     try {
-        // Both stores refuse what one of them cannot compare.
+        // Both stores refuse values that one of them cannot compare.
         if (model::holds_zero_character(input))
             throw std::runtime_error("a string holds the character \\u0000");
         const auto value = nlohmann::json::parse(input);

@@ -1,4 +1,4 @@
-// What a flow's step asks of its input before it starts.
+// Checks of a step's input before it starts.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace pawl::rowstore {
 
 enum class Verdict { met, unmet, impossible };
 
-// Compares a step's input with its patterns. `why` says why that is impossible.
+// Compares a step's input with its patterns. `why` is the reason if that is impossible.
 [[nodiscard]] Verdict judge_condition(
     const FlowStep& step, const std::string& input, std::string& why
 );
@@ -20,8 +20,8 @@ enum class Verdict { met, unmet, impossible };
 // array.
 void check_root_input(const FlowPlan& plan, std::string_view input);
 
-// The maps that depend on the step and would start now, but cannot: its output is not an array. A
-// run may be older than some of them.
+// The maps that depend on the step and would start now, if its output is not an array. Some of them
+// may be newer than the run.
 [[nodiscard]] std::vector<int> find_starved_maps(
     const FlowPlan& plan, int step, std::string_view output
 );

@@ -1,5 +1,6 @@
 #include "rowstore/flow/flow_engine.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <limits>
 
@@ -19,6 +20,8 @@ using model::EventKind;
 
 namespace {
 
+using StepRow = sql::row::FlowStep;
+
 constexpr int last_step = std::numeric_limits<int>::max();
 
 void append_member(std::string& json, std::string_view name, std::string_view value) {
@@ -31,14 +34,15 @@ void append_member(std::string& json, std::string_view name, std::string_view va
 std::optional<FlowRun> find_flow_run(Session& session, RunId run) {
     Rows rows = session.query(sql::flow_run, run);
     if (!rows.next()) return std::nullopt;
+    using Row = sql::row::FlowRun;
     FlowRun found;
     found.id = run;
-    found.workflow = rows.id<QueueId>(0);
-    found.status = to_run_status(rows.text(1));
-    found.priority = rows.number(2);
-    if (!rows.null(3)) found.max_attempts = rows.number(3);
-    found.remaining_steps = rows.number(4);
-    found.worker = rows.id<WorkerId>(5);
+    found.workflow = rows.id<QueueId>(Row::workflow_id);
+    found.status = to_run_status(rows.text(Row::status));
+    found.priority = rows.number(Row::priority);
+    if (!rows.null(Row::max_attempts)) found.max_attempts = rows.number(Row::max_attempts);
+    found.remaining_steps = rows.number(Row::remaining_steps);
+    found.worker = rows.id<WorkerId>(Row::worker_id);
     return found;
 }
 
@@ -47,8 +51,8 @@ void append_outputs(
 ) {
     for (const int dep : plan.deps_of(step)) {
         Rows rows = session.query(sql::flow_step, run, std::string_view(plan.slug(dep)));
-        if (rows.next() && to_step_status(rows.text(0)) == StepStatus::success)
-            append_member(json, plan.slug(dep), rows.text(3));
+        if (rows.next() && to_step_status(rows.text(StepRow::status)) == StepStatus::success)
+            append_member(json, plan.slug(dep), rows.text(StepRow::output));
     }
 }
 
@@ -65,11 +69,8 @@ void FlowEngine::start(Timestamp at) {
     root_at_ = std::max(at, now_);
     for (int step = 0; step < static_cast<int>(plan_.deps.size()); ++step) {
         if (!is_root(step)) continue;
-        const FlowStepOptions& options = plan_.step(step).options;
-        const bool started = plan_.step(step).type == StepType::single &&
-                             !options.required_input_pattern && !options.forbidden_input_pattern;
-        if (started) {
-            make_task(step, 0, std::nullopt);
+        if (is_plain(step)) {
+            create_task(step, 0, std::nullopt);
         } else {
             ready_.push_back(step);
         }
@@ -107,6 +108,7 @@ void FlowEngine::exhaust_step(int step, const model::RunError& error) {
     }
     cancel_called(scope_, run_.id, {plan_.slug(step), std::nullopt});
     session_.post(sql::delete_open_messages, run_.id, step, step);
+    scope_.fences.forget();
     session_.post(sql::close_open_tasks, run_.id, step, step, to_string(TaskStatus::skipped), now_);
     const Json json = model::to_json(error);
     skip_step(step, "handler_failed", json.text);
@@ -119,11 +121,7 @@ void FlowEngine::exhaust_step(int step, const model::RunError& error) {
 }
 
 void FlowEngine::work() {
-    while (!ready_.empty() && !is_finished(run_.status)) {
-        const int step = ready_.front();
-        ready_.pop_front();
-        become_ready(step);
-    }
+    while (!ready_.empty() && !is_finished(run_.status)) start_ready(std::exchange(ready_, {}));
     if (is_finished(run_.status)) return;
     if (run_.remaining_steps == 0) {
         succeed();
@@ -133,20 +131,39 @@ void FlowEngine::work() {
     }
 }
 
-void FlowEngine::become_ready(int step) {
+// If a step fails the run, the steps that became ready with it still start, but their dependents do
+// not: so the order within `steps` only affects the ids of tasks.
+void FlowEngine::start_ready(std::vector<int> steps) {
+    std::ranges::sort(steps, {}, [&](int step) { return std::pair(!is_plain(step), step); });
+    for (const int step : steps) become_ready(step);
+    if (failure_) {
+        fail_step(failure_->first, failure_->second);
+        return;
+    }
+    for (const int step : std::exchange(passed_, {})) release_dependents(step);
+}
+
+// Whether the step starts with one task, independent of its input.
+bool FlowEngine::is_plain(int step) const {
     const FlowStep& declared = plan_.step(step);
-    const bool conditional =
-        declared.options.required_input_pattern || declared.options.forbidden_input_pattern;
-    if (!conditional && declared.type == StepType::single) {
+    return declared.type == StepType::single && !declared.options.required_input_pattern &&
+           !declared.options.forbidden_input_pattern;
+}
+
+void FlowEngine::become_ready(int step) {
+    if (is_plain(step)) {
         start_single(step);
         return;
     }
+    const FlowStep& declared = plan_.step(step);
+    const bool conditional =
+        declared.options.required_input_pattern || declared.options.forbidden_input_pattern;
     if (!is_pending(step)) return;
     if (conditional) {
         std::string why;
         const Verdict verdict = judge(step, why);
         if (verdict == Verdict::impossible) {
-            fail_step(step, {"condition_error", why, declared.slug, 0});
+            fail_later(step, {"condition_error", why, declared.slug, 0});
             return;
         }
         if (verdict == Verdict::unmet) {
@@ -161,10 +178,10 @@ void FlowEngine::become_ready(int step) {
     }
 }
 
-// A step that the flow got after this run had started is not in it.
+// A step that was added to the flow after the start of this run has no row.
 bool FlowEngine::is_pending(int step) {
     Rows rows = session_.query(sql::flow_step, run_.id, std::string_view(plan_.slug(step)));
-    return rows.next() && to_step_status(rows.text(0)) == StepStatus::pending;
+    return rows.next() && to_step_status(rows.text(StepRow::status)) == StepStatus::pending;
 }
 
 Verdict FlowEngine::judge(int step, std::string& why) {
@@ -184,14 +201,14 @@ void FlowEngine::not_met(int step) {
     switch (plan_.step(step).options.when_unmet) {
         case WhenUnmet::skip:
             skip_step(step, "condition_unmet", std::nullopt);
-            release_dependents(step);
+            passed_.push_back(step);
             return;
         case WhenUnmet::skip_cascade:
             skip_step(step, "condition_unmet", std::nullopt);
             skip_dependents(step);
             return;
         case WhenUnmet::fail:
-            fail_step(
+            fail_later(
                 step, {"condition_unmet", fmt::format(model::texts::condition_unmet, slug), slug, 0}
             );
             return;
@@ -202,7 +219,7 @@ void FlowEngine::start_single(int step) {
     const auto started = session_.execute(
         sql::start_flow_step, run_.id, std::string_view(plan_.slug(step)), 1, now_
     );
-    if (started > 0) make_task(step, 0, std::nullopt);
+    if (started > 0) create_task(step, 0, std::nullopt);
 }
 
 void FlowEngine::start_map(int step) {
@@ -213,32 +230,34 @@ void FlowEngine::start_map(int step) {
     } else {
         const std::string_view dep = plan_.slug(plan_.deps_of(step).front());
         Rows rows = session_.query(sql::flow_step, run_.id, dep);
-        const bool succeeded = rows.next() && to_step_status(rows.text(0)) == StepStatus::success;
-        array = succeeded ? rows.text(3) : "[]";  // what was skipped has no elements
+        const bool succeeded =
+            rows.next() && to_step_status(rows.text(StepRow::status)) == StepStatus::success;
+        array = succeeded ? rows.text(StepRow::output) : "[]";  // a skipped step has no elements
     }
     const auto elements = model::json_elements(array);
     if (!elements) {
-        const std::string whose =
-            is_root(step)
-                ? "the run's input"
-                : fmt::format("the output of step '{}'", plan_.slug(plan_.deps_of(step).front()));
-        const std::string words = fmt::format(model::texts::map_needs_array, slug, whose);
-        fail_step(step, {"not_an_array", words, slug, 0});
+        const std::string whose = is_root(step) ? std::string(model::texts::input_of_run)
+                                                : fmt::format(
+                                                      model::texts::output_of_step,
+                                                      plan_.slug(plan_.deps_of(step).front())
+                                                  );
+        const std::string message = fmt::format(model::texts::map_needs_array, slug, whose);
+        fail_later(step, {"not_an_array", message, slug, 0});
         return;
     }
     if (elements->empty()) {
         session_.post(sql::succeed_empty_map, run_.id, std::string_view(slug), now_);
         --run_.remaining_steps;
-        release_dependents(step);
+        passed_.push_back(step);
         return;
     }
     const auto count = static_cast<int>(elements->size());
     session_.post(sql::start_flow_step, run_.id, std::string_view(slug), count, now_);
     for (int task = 0; task < count; ++task)
-        make_task(step, task, (*elements)[static_cast<std::size_t>(task)]);
+        create_task(step, task, (*elements)[static_cast<std::size_t>(task)]);
 }
 
-void FlowEngine::make_task(int step, int task, std::optional<std::string_view> input) {
+void FlowEngine::create_task(int step, int task, std::optional<std::string_view> input) {
     const Timestamp at = (is_root(step) ? root_at_ : now_) + plan_.step(step).options.start_delay;
     std::optional<std::int64_t> lease_ms;
     std::optional<int> lane;
@@ -262,7 +281,8 @@ void FlowEngine::make_task(int step, int task, std::optional<std::string_view> i
     scope_.wakeups.add(run_.workflow);
 }
 
-// Whose last dependency this was becomes ready; its counter goes to 0 with what it becomes.
+// A dependent becomes ready with its last dependency. Its counter is set to 0 when it starts or is
+// skipped.
 void FlowEngine::release_dependents(int step) {
     for (const int dependent : plan_.dependents_of(step)) {
         if (plan_.deps_of(dependent).size() == 1) {
@@ -273,8 +293,9 @@ void FlowEngine::release_dependents(int step) {
         int remaining = 0;
         {
             Rows rows = session_.query(sql::flow_step, run_.id, slug);
-            if (!rows.next() || to_step_status(rows.text(0)) != StepStatus::pending) continue;
-            remaining = rows.number(1);
+            if (!rows.next() || to_step_status(rows.text(StepRow::status)) != StepStatus::pending)
+                continue;
+            remaining = rows.number(StepRow::remaining_deps);
         }
         if (remaining > 1) {
             session_.post(sql::set_remaining_deps, run_.id, slug, remaining - 1);
@@ -293,7 +314,7 @@ void FlowEngine::skip_step(
     --run_.remaining_steps;
 }
 
-// What is not PENDING was skipped before, with all that depends on it: so each is seen once.
+// A step that is not PENDING was skipped before with all its dependents, so each is visited once.
 void FlowEngine::skip_dependents(int step) {
     std::vector<int> skipped{step};
     while (!skipped.empty()) {
@@ -306,6 +327,11 @@ void FlowEngine::skip_dependents(int step) {
             skipped.push_back(dependent);
         }
     }
+}
+
+// If several steps fail, the first one counts.
+void FlowEngine::fail_later(int step, model::RunError error) {
+    if (!failure_) failure_.emplace(step, std::move(error));
 }
 
 void FlowEngine::fail_step(int step, const model::RunError& error) {
@@ -321,7 +347,7 @@ void FlowEngine::fail_step(int step, const model::RunError& error) {
     fail(error, EventKind::run_failed);
 }
 
-// The steps without dependents in this run, by their index; those that were skipped are left out.
+// The output has the steps without dependents in this run, by index; skipped steps are omitted.
 void FlowEngine::succeed() {
     int count = 0;
     {
@@ -333,8 +359,8 @@ void FlowEngine::succeed() {
         const auto& dependents = plan_.dependents_of(step);
         if (!dependents.empty() && dependents.front() < count) continue;
         Rows rows = session_.query(sql::flow_step, run_.id, std::string_view(plan_.slug(step)));
-        if (rows.next() && to_step_status(rows.text(0)) == StepStatus::success)
-            append_member(output, plan_.slug(step), rows.text(3));
+        if (rows.next() && to_step_status(rows.text(StepRow::status)) == StepStatus::success)
+            append_member(output, plan_.slug(step), rows.text(StepRow::output));
     }
     output += '}';
     session_.post(sql::succeed_flow_run, run_.id, std::string_view(output), now_);
@@ -347,7 +373,7 @@ void FlowEngine::succeed() {
 
 void FlowEngine::fail(const model::RunError& error, EventKind event) {
     const Json json = model::to_json(error);
-    // What pawl itself ended it for is an alert.
+    // If pawl itself ended the run, the event is an alert.
     const bool is_alert = event != EventKind::run_failed;
     close(RunStatus::error, json.text, is_alert ? to_string(event) : std::string_view());
     add_event(event, json.text);
@@ -357,12 +383,13 @@ void FlowEngine::fail(const model::RunError& error, EventKind event) {
 void FlowEngine::cancel(const std::string& reason) {
     const Json json = model::to_json({std::string(to_string(EventKind::cancelled)), reason, {}, 0});
     close(RunStatus::cancelled, json.text, {});
-    run_.worker = {};  // not the worker's act
+    run_.worker = {};  // not an action of the worker
     add_event(EventKind::cancelled, json.text);
 }
 
 void FlowEngine::close(RunStatus status, std::string_view error, std::string_view alert) {
     session_.post(sql::delete_open_messages, run_.id, 0, last_step);
+    scope_.fences.forget();
     session_.post(
         sql::close_open_tasks, run_.id, 0, last_step, to_string(TaskStatus::cancelled), now_
     );

@@ -1,19 +1,24 @@
-// A run of a flow inside a write transaction: what a step's end starts, until nothing more follows.
+// A run of a flow inside a write transaction: applies the end of a step and all its effects.
 //
 //   a step is done (SUCCESS, SKIPPED)  -> each dependent counts down; at 0 it becomes ready
-//   a step becomes ready               -> its condition; then its tasks are made, or, where a map
-//                                         has no elements or the condition is not met, it is done
-//   no step is left                    -> the run is SUCCESS
-//   a step fails                       -> the run is ERROR, everything open is CANCELLED
+//   a step becomes ready               -> its condition is evaluated; then its tasks are created
+//   or,
+//                                         if a map has no elements or the condition is not met, it
+//                                         is done
+//   all steps are done                 -> the run is SUCCESS
+//   a step fails                       -> the run is ERROR, its open steps and tasks are CANCELLED
 //
-// All that follows at once stands in one list, so a chain may have any length.
+// Steps that are ready are kept in a list, not on the call stack, so a chain may have any length.
+// Steps that become ready at the same time start in the same order on every store: first plain
+// steps, then the others; by index. Claims deliver the tasks of one priority in the order of their
+// ids.
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <pawl/run.h>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/event_kinds.h"
@@ -32,25 +37,26 @@ struct FlowRun {
     int remaining_steps = 0;
     WorkerId worker = {};  // the last one
 };
-// None where there is no such run, or it is not a flow's.
+// None if the run does not exist or does not belong to a flow.
 [[nodiscard]] std::optional<FlowRun> find_flow_run(Session& session, RunId run);
 
 class FlowEngine {
 public:
     FlowEngine(WriteScope& scope, const FlowRun& run);
 
-    // Of a new run, whose step rows are there (insert_run_steps). Nothing is visible before `at`.
+    // Starts a new run whose step rows exist (insert_run_steps). Tasks are not visible before `at`.
     void start(Timestamp at);
-    // Of a copied run: all that depends on the first is skipped; the others wait for nothing.
+    // Starts a copied run: skips all dependents of `cascading` and starts `ready`.
     void start_steps(const std::vector<int>& cascading, const std::vector<int>& ready);
 
     // The last task of the step has succeeded.
     void succeed_step(int step, std::string_view output);
-    // The output of the step's only task is not the array that a map needs; the task's row says so.
+    // The output of the step's only task is not the array that a map needs. The task's row is
+    // already written.
     void reject_output(int step, std::string_view output, const model::RunError& error);
-    // A task of the step has used up its attempts, and its own row says so.
+    // A task of the step has no attempt left. The task's row is already written.
     void exhaust_step(int step, const model::RunError& error);
-    // The run ends as it is.
+    // Ends the run as ERROR or CANCELLED.
     void fail(const model::RunError& error, model::EventKind event);
     void cancel(const std::string& reason);
 
@@ -60,17 +66,21 @@ public:
 private:
     [[nodiscard]] bool is_root(int step) const { return plan_.deps_of(step).empty(); }
 
+    [[nodiscard]] bool is_plain(int step) const;
+
     void work();
+    void start_ready(std::vector<int> steps);
     void become_ready(int step);
     [[nodiscard]] bool is_pending(int step);
     [[nodiscard]] Verdict judge(int step, std::string& why);
     void not_met(int step);
     void start_single(int step);
     void start_map(int step);
-    void make_task(int step, int task, std::optional<std::string_view> input);
+    void create_task(int step, int task, std::optional<std::string_view> input);
     void release_dependents(int step);
     void skip_step(int step, std::string_view reason, std::optional<std::string_view> error);
     void skip_dependents(int step);
+    void fail_later(int step, model::RunError error);
     void fail_step(int step, const model::RunError& error);
     void succeed();
     void close(RunStatus status, std::string_view error, std::string_view alert);
@@ -83,11 +93,13 @@ private:
     FlowRun run_;
     const FlowPlan& plan_;
     Timestamp root_at_;
-    std::deque<int> ready_;
+    std::vector<int> ready_;
+    std::vector<int> passed_;                                 // done without a task
+    std::optional<std::pair<int, model::RunError>> failure_;  // of a step that cannot start
     int written_remaining_;
 };
 
-// The outputs of a step's dependencies that were not skipped, as members of a JSON object.
+// Appends the outputs of a step's dependencies that were not skipped, as members of a JSON object.
 void append_outputs(Session& session, const FlowPlan& plan, RunId run, int step, std::string& json);
 
 }  // namespace pawl::rowstore

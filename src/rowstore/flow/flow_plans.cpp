@@ -15,32 +15,37 @@ std::optional<Duration> optional_duration(const Rows& rows, int column) {
     return Duration(rows.integer(column));
 }
 
-// What may change of a flow. Returns how many steps it has.
+// Reads the properties of a flow that may change. Returns its number of steps.
 std::size_t read_head(const Rows& rows, FlowPlan& plan) {
-    plan.shape.slug = rows.text(0);
-    plan.shape.options.max_attempts = rows.number(1);
-    plan.shape.options.base_delay = Duration(rows.integer(2));
-    plan.shape.options.timeout = Duration(rows.integer(3));  // null is 0: none
-    plan.audit = to_audit_level(rows.text(4));
-    plan.lanes = rows.flag(6);
-    return static_cast<std::size_t>(rows.integer(5));
+    using Row = sql::row::FlowHead;
+    plan.shape.slug = rows.text(Row::flow);
+    plan.shape.options.max_attempts = rows.number(Row::max_attempts);
+    plan.shape.options.backoff_base = Duration(rows.integer(Row::backoff_base_ms));
+    plan.shape.options.task_timeout =
+        Duration(rows.integer(Row::task_timeout_ms));  // null is 0: no timeout
+    plan.audit = to_audit_level(rows.text(Row::audit));
+    plan.lanes = rows.flag(Row::lanes);
+    return static_cast<std::size_t>(rows.integer(Row::steps));
 }
 
 FlowStep read_step(const Rows& rows) {
+    using Row = sql::row::FlowSteps;
     FlowStep step;
-    step.slug = rows.text(0);
-    step.type = model::stored_value(model::step_types, rows.text(1), "step type");
+    step.slug = rows.text(Row::step_slug);
+    step.type = model::stored_value(model::step_types, rows.text(Row::step_type), "step type");
     FlowStepOptions& options = step.options;
-    if (!rows.null(2)) options.max_attempts = rows.number(2);
-    options.base_delay = optional_duration(rows, 3);
-    options.timeout = optional_duration(rows, 4);
-    options.start_delay = Duration(rows.integer(5));
-    options.required_input_pattern = rows.optional_json(6);
-    options.forbidden_input_pattern = rows.optional_json(7);
-    options.when_unmet =
-        model::stored_value(model::when_unmet_names, rows.text(8), "when_unmet policy");
-    options.when_exhausted =
-        model::stored_value(model::when_exhausted_names, rows.text(9), "when_exhausted policy");
+    if (!rows.null(Row::max_attempts)) options.max_attempts = rows.number(Row::max_attempts);
+    options.backoff_base = optional_duration(rows, Row::base_delay_ms);
+    options.task_timeout = optional_duration(rows, Row::timeout_ms);
+    options.start_delay = Duration(rows.integer(Row::start_delay_ms));
+    options.required_input_pattern = rows.optional_json(Row::required_input_pattern);
+    options.forbidden_input_pattern = rows.optional_json(Row::forbidden_input_pattern);
+    options.when_unmet = model::stored_value(
+        model::when_unmet_names, rows.text(Row::when_unmet), "when_unmet policy"
+    );
+    options.when_exhausted = model::stored_value(
+        model::when_exhausted_names, rows.text(Row::when_exhausted), "when_exhausted policy"
+    );
     return step;
 }
 
@@ -51,10 +56,11 @@ void read_graph(Session& session, FlowPlan& plan) {
     }
     plan.deps.resize(plan.shape.steps.size());
     plan.dependents.resize(plan.shape.steps.size());
+    using Row = sql::row::FlowDeps;
     Rows rows = session.query(sql::flow_deps, plan.workflow);
     while (rows.next()) {
-        const int step = rows.number(0);
-        const int dep = rows.number(1);
+        const int step = rows.number(Row::step_index);
+        const int dep = rows.number(Row::dep_index);
         plan.deps[static_cast<std::size_t>(step)].push_back(dep);
         plan.dependents[static_cast<std::size_t>(dep)].push_back(step);
         plan.shape.steps[static_cast<std::size_t>(step)].deps.push_back(plan.slug(dep));
@@ -78,12 +84,13 @@ int FlowPlan::max_attempts(int index, const std::optional<int>& of_run) const {
 }
 
 Duration FlowPlan::base_delay(int index) const {
-    return step(index).options.base_delay.value_or(shape.options.base_delay.value_or(Duration{}));
+    return step(index).options.backoff_base.value_or(shape.options.backoff_base.value_or(Duration{})
+    );
 }
 
 std::optional<Duration> FlowPlan::timeout(int index) const {
     const Duration timeout =
-        step(index).options.timeout.value_or(shape.options.timeout.value_or(Duration{}));
+        step(index).options.task_timeout.value_or(shape.options.task_timeout.value_or(Duration{}));
     if (timeout == Duration::zero()) return std::nullopt;
     return timeout;
 }
@@ -114,7 +121,7 @@ const FlowPlan& FlowPlans::get(Session& session, QueueId workflow) {
             entries_.erase(workflow);
             throw Error(
                 ErrorCode::flow_not_found,
-                fmt::format("workflow {} is no flow, or was deleted", workflow.value())
+                fmt::format("workflow {} is not a flow, or was deleted", workflow.value())
             );
         }
         entry.plan = std::move(*plan);

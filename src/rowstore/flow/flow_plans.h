@@ -1,5 +1,5 @@
-// Flows as their runs need them: the declared shape, with the graph by numbers. Kept in memory
-// between transactions, and compared with the file at the first use in each.
+// Flows as their runs need them: the declared shape, and the graph by step index. Cached between
+// transactions, and compared with the database at the first use in each.
 #pragma once
 
 #include <pawl/flow.h>
@@ -17,9 +17,9 @@ struct FlowPlan {
     QueueId workflow;
     FlowShape shape;
     AuditLevel audit = AuditLevel::exceptions;
-    bool lanes = false;                        // its tasks can be claimed by their steps
+    bool lanes = false;                        // its tasks can be claimed by step
     std::vector<std::vector<int>> deps;        // by step_index, ascending
-    std::vector<std::vector<int>> dependents;  // the other way
+    std::vector<std::vector<int>> dependents;  // the reverse of deps
     std::unordered_map<std::string, int> indexes;
 
     [[nodiscard]] const FlowStep& step(int index) const {
@@ -33,25 +33,25 @@ struct FlowPlan {
         return dependents[static_cast<std::size_t>(index)];
     }
     [[nodiscard]] std::optional<int> index_of(const std::string& slug) const;
-    // A step's own, else the run's, else the flow's.
+    // The value of the step, else of the run, else of the flow.
     [[nodiscard]] int max_attempts(int index, const std::optional<int>& of_run) const;
     [[nodiscard]] Duration base_delay(int index) const;
     [[nodiscard]] std::optional<Duration> timeout(int index) const;
 };
 
-// None where the id is no flow's.
+// None if the id does not belong to a flow.
 [[nodiscard]] std::optional<FlowPlan> read_flow_plan(Session& session, QueueId workflow);
 
 class FlowPlans {
 public:
     void begin_transaction() { ++transaction_; }
-    // Of a flow that exists. Good until the end of the transaction.
+    // The flow must exist. The reference is valid until the end of the transaction.
     [[nodiscard]] const FlowPlan& get(Session& session, QueueId workflow);
 
 private:
     struct Entry {
         FlowPlan plan;
-        std::uint64_t checked_in = 0;  // which transaction
+        std::uint64_t checked_in = 0;  // number of the transaction
     };
     std::uint64_t transaction_ = 0;
     std::unordered_map<QueueId, Entry> entries_;

@@ -10,16 +10,18 @@ namespace pawl::rowstore {
 
 namespace {
 
-RunId take_id(Session& session) {
+RunId take_id(WriteScope& scope) {
+    Session& session = scope.session;
+    if (const auto reserved = scope.message_ids.take(session)) return RunId(*reserved);
     if (session.execute(sql::take_message_id) == 0) session.post(sql::take_first_message_id);
     Rows rows = session.query(sql::taken_message_id);
     return rows.next() ? rows.id<RunId>(0) : RunId();
 }
 
 struct TakenSteps {
-    // By step_index, of all steps that the origin has: whether the copy has it done from the start.
+    // By step_index, for all steps of the origin: whether the copy takes over its result.
     std::vector<bool> taken;
-    // Of these, the skipped ones that take all that depends on them along.
+    // Of these, the skipped steps whose dependents are skipped too.
     std::vector<int> cascading;
 };
 
@@ -34,14 +36,15 @@ TakenSteps find_taken(
     Session& session, const FlowPlan& plan, RunId origin, const std::optional<ForkPoint>& fork
 ) {
     TakenSteps found;
+    using Row = sql::row::StepStatuses;
     Rows rows = session.query(sql::step_statuses, origin);
     while (rows.next()) {
-        const int step = rows.number(0);
-        const StepStatus status = to_step_status(rows.text(1));
+        const int step = rows.number(Row::position);
+        const StepStatus status = to_step_status(rows.text(Row::status));
         const bool done = status == StepStatus::success || status == StepStatus::skipped;
         found.taken.push_back(done && !(fork && step >= fork->position));
         if (found.taken.back() && status == StepStatus::skipped &&
-            cascades(plan.step(step).options, rows.text(2)))
+            cascades(plan.step(step).options, rows.text(Row::skip_reason)))
             found.cascading.push_back(step);
     }
     return found;
@@ -54,7 +57,7 @@ struct Copy {
     const std::vector<bool>& taken;
 };
 
-// Returns the steps that wait for nothing.
+// Returns the steps without open dependencies.
 std::vector<int> copy_steps(Session& session, const Copy& copy) {
     std::vector<int> ready;
     const auto is_taken = [&](int step) { return copy.taken[static_cast<std::size_t>(step)]; };
@@ -86,7 +89,7 @@ RunId insert_flow_run(
     const FlowPlan& plan = scope.flows.get(session, workflow);
     if (bad_input == BadInput::refused) check_root_input(plan, input);
     FlowRun run;
-    run.id = take_id(session);
+    run.id = take_id(scope);
     run.workflow = workflow;
     run.priority = options.priority;
     run.max_attempts = options.max_attempts;
@@ -117,7 +120,7 @@ RunId copy_flow_run(
     const auto [taken, cascading] = find_taken(session, plan, origin.run, fork);
     std::optional<std::string_view> forked_at;
     if (fork) forked_at = fork->step;
-    const RunId run = take_id(session);
+    const RunId run = take_id(scope);
     session.post(
         sql::copy_flow_run, run, origin.run, forked_at, std::ranges::count(taken, false), scope.now
     );

@@ -1,5 +1,5 @@
-// Makes runs of flows inside a write transaction: a run, its steps, and the tasks of those that
-// wait for nothing.
+// Creates runs of flows inside a write transaction: a run, its steps, and the tasks of steps
+// without dependencies.
 #pragma once
 
 #include <string_view>
@@ -16,7 +16,7 @@ namespace pawl::rowstore {
     BadInput bad_input
 );
 
-// A retry or a fork: steps that are taken over keep their outputs and their tasks' rows.
+// A retry or a fork: copied steps keep their outputs and the rows of their tasks.
 [[nodiscard]] RunId copy_flow_run(
     WriteScope& scope, const CopiedRun& origin, const std::optional<ForkPoint>& fork
 );

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "model/rules.h"
 #include "rowstore/outbox/outbox_rows.h"
@@ -13,7 +14,7 @@ seam::OutboxClaim OutboxClaimer::claim(int limit, int per_aggregate, Duration le
     int wide = limit;
     bool more = false;
     for (int round = 0; round < model::rules::outbox_rounds; ++round) {
-        const std::vector<Due> seen = look(wide);
+        const std::vector<Due> seen = read_due(wide);
         pick(seen, static_cast<std::size_t>(limit), per_aggregate);
         more = !picked_.empty() || static_cast<int>(seen.size()) >= wide;
         if (!picked_.empty() || !more) break;
@@ -23,20 +24,28 @@ seam::OutboxClaim OutboxClaimer::claim(int limit, int per_aggregate, Duration le
         picked_.resize(static_cast<std::size_t>(limit));
     seam::OutboxClaim claim;
     claim.now = now_;
-    for (const std::int64_t id : picked_) claim.events.push_back(take(id, lease));
+    for (const std::int64_t id : picked_) {
+        session_.post(sql::lease_outbox, id, now_ + lease);
+        session_.prefetch(sql::leased_outbox, id);
+    }
+    if (!more) session_.prefetch(sql::next_outbox, now_);
+    for (const std::int64_t id : picked_) claim.events.push_back(read_leased(id));
     claim.next_due = more ? now_ : next_outbox(session_, now_);
     return claim;
 }
 
-std::vector<OutboxClaimer::Due> OutboxClaimer::look(int limit) {
+std::vector<OutboxClaimer::Due> OutboxClaimer::read_due(int limit) {
     std::vector<Due> seen;
+    using Row = sql::row::DueOutbox;
     Rows rows = session_.query(sql::due_outbox, now_, limit);
-    while (rows.next()) seen.push_back({rows.integer(0), std::string(rows.text(1))});
+    while (rows.next())
+        seen.push_back({rows.integer(Row::outbox_id), std::string(rows.text(Row::aggregate))});
     return seen;
 }
 
 void OutboxClaimer::pick(const std::vector<Due>& seen, std::size_t limit, int per_aggregate) {
     std::map<std::string, Timestamp> blocked_until;
+    prefetch_lines(seen, limit, per_aggregate);
     for (const Due& due : seen) {
         if (picked_.size() >= limit) return;
         if (due.aggregate.empty()) {
@@ -58,13 +67,28 @@ void OutboxClaimer::pick(const std::vector<Due>& seen, std::size_t limit, int pe
     }
 }
 
-void OutboxClaimer::pick_line(const std::string& aggregate, int per_aggregate) {
-    Rows rows = session_.query(sql::outbox_line, std::string_view(aggregate), now_, per_aggregate);
-    while (rows.next() && rows.flag(1)) picked_.push_back(rows.integer(0));
+// Only for the aggregates that pick() can reach.
+void OutboxClaimer::prefetch_lines(
+    const std::vector<Due>& seen, std::size_t limit, int per_aggregate
+) {
+    if (session_.round_trips() == RoundTrips::free) return;
+    std::set<std::string_view> aggregates;
+    for (const Due& due : seen) {
+        if (aggregates.size() >= limit) return;
+        const std::string_view aggregate = due.aggregate;
+        if (aggregate.empty() || !aggregates.insert(aggregate).second) continue;
+        session_.prefetch(sql::aggregate_blocked_until, aggregate);
+        session_.prefetch(sql::outbox_line, aggregate, now_, per_aggregate);
+    }
 }
 
-seam::OutboxDelivery OutboxClaimer::take(std::int64_t id, Duration lease) {
-    session_.post(sql::lease_outbox, id, now_ + lease);
+void OutboxClaimer::pick_line(const std::string& aggregate, int per_aggregate) {
+    using Row = sql::row::OutboxLine;
+    Rows rows = session_.query(sql::outbox_line, std::string_view(aggregate), now_, per_aggregate);
+    while (rows.next() && rows.flag(Row::is_free)) picked_.push_back(rows.integer(Row::outbox_id));
+}
+
+seam::OutboxDelivery OutboxClaimer::read_leased(std::int64_t id) {
     seam::OutboxDelivery taken;
     Rows rows = session_.query(sql::leased_outbox, id);
     if (rows.next()) {

@@ -1,4 +1,4 @@
-// Rows of the outbox: how they are written and read.
+// Writes and reads rows of the outbox.
 #pragma once
 
 #include "rowstore/session.h"
@@ -7,8 +7,7 @@
 namespace pawl::rowstore {
 
 void insert_outbox(Session& session, const seam::OutboxRecord& record, Timestamp now);
-// Of a statement that selects outbox_id, event_id, ..., published_at.
-// Row: store::row::OutboxEvent or LeasedEvent.
+// `Row` is store::row::OutboxEvent or LeasedEvent.
 template <class Row>
 [[nodiscard]] OutboxEvent read_outbox(const Rows& rows);
 

@@ -14,8 +14,8 @@ using seam::PrunePosition;
 namespace {
 
 constexpr auto highest_id = std::numeric_limits<std::int64_t>::max();
-// A run may be committed a little after its time.
-constexpr auto looked_at_again = std::chrono::hours(1);
+// A run may be committed a little later than its time.
+constexpr auto recheck_window = std::chrono::hours(1);
 
 const store::Statement* bound_statement(RetentionKind kind) {
     switch (kind) {
@@ -65,28 +65,31 @@ std::optional<PrunePosition> find_bound(
 ) {
     const store::Statement* statement = bound_statement(kind);
     if (statement == nullptr) return std::nullopt;
+    using Row = store::row::PrunePosition;
     Rows rows = session.query(*statement, queue, keep_count);
     if (!rows.next()) return std::nullopt;
-    return PrunePosition{rows.time(0), rows.integer(1)};
+    return PrunePosition{rows.time(Row::at), rows.integer(Row::id)};
 }
 
 std::optional<PruneTransaction::Policy> PruneTransaction::find_policy() {
+    using Row = sql::row::FindRetention;
     Rows rows = session_.query(sql::find_retention, batch_.queue, to_string(batch_.kind));
     if (!rows.next()) return std::nullopt;
     std::optional<PrunePosition> until;
-    if (!rows.null(1)) until = {now_ - Duration(rows.integer(1)), highest_id};
-    if (!rows.null(2) && (!until || rows.time(2) > until->at))
-        until = {rows.time(2), rows.integer(3)};
-    if (!until) return std::nullopt;  // by count, and there are fewer
-    return Policy{rows.integer(0), *until, rows.optional_time(4)};
+    if (!rows.null(Row::keep_ms)) until = {now_ - Duration(rows.integer(Row::keep_ms)), highest_id};
+    if (!rows.null(Row::bound_at) && (!until || rows.time(Row::bound_at) > until->at))
+        until = {rows.time(Row::bound_at), rows.integer(Row::bound_id)};
+    if (!until) return std::nullopt;  // by count, and there are fewer rows
+    return Policy{rows.integer(Row::retention_id), *until, rows.optional_time(Row::done_at)};
 }
 
 std::vector<PrunePosition> PruneTransaction::candidates(
     RetentionKind kind, const PrunePosition& after, const PrunePosition& until
 ) {
+    using Row = store::row::PrunePosition;
     std::vector<PrunePosition> found;
     const auto read = [&](Rows rows) {
-        while (rows.next()) found.push_back({rows.time(0), rows.integer(1)});
+        while (rows.next()) found.push_back({rows.time(Row::at), rows.integer(Row::id)});
     };
     const store::Statement& statement = candidates_statement(kind);
     if (kind == RetentionKind::workers) {
@@ -99,7 +102,7 @@ std::vector<PrunePosition> PruneTransaction::candidates(
         ));
     }
     if (kind != RetentionKind::events) return found;
-    // Those of failed runs as well, in one order.
+    // Those of failed runs too, in one order.
     const auto failed = candidates(RetentionKind::failed, after, until);
     std::vector<PrunePosition> both;
     std::ranges::merge(found, failed, std::back_inserter(both));
@@ -146,13 +149,13 @@ std::int64_t PruneTransaction::take(std::int64_t id) {
     return batch_.dry_run ? 1 : session_.execute(sql::delete_worker, id);
 }
 
-// Events of runs that were looked through are gone.
+// The events of runs that were checked before are gone.
 void PruneTransaction::remember(const Policy& policy, const PrunedBatch& pruned) {
     const bool through = pruned.looked < batch_.max_rows;
-    // Others of that very moment may be to come.
+    // Other runs with the same time may still be committed.
     const Timestamp done =
         through ? policy.until.at : pruned.last.at - std::chrono::microseconds(1);
-    session_.post(sql::set_done, policy.id, std::min<Timestamp>(done, now_ - looked_at_again));
+    session_.post(sql::set_done, policy.id, std::min<Timestamp>(done, now_ - recheck_window));
 }
 
 PrunedBatch PruneTransaction::prune() {

@@ -1,5 +1,4 @@
-// A batch of pruning, inside a transaction; what sql/postgres/functions/retention/prune.sql is for
-// PostgreSQL.
+// A batch of pruning inside a transaction: sql/postgres/functions/retention/prune.sql in C++.
 #pragma once
 
 #include "rowstore/session.h"
@@ -7,7 +6,7 @@
 
 namespace pawl::rowstore {
 
-// The newest that a policy by count lets go; none where there are fewer.
+// The newest row that a policy by count removes; none if there are fewer rows.
 [[nodiscard]] std::optional<seam::PrunePosition> find_bound(
     Session& session, RetentionKind kind, QueueId queue, std::int64_t keep_count
 );
@@ -28,7 +27,7 @@ private:
     [[nodiscard]] std::vector<seam::PrunePosition> candidates(
         RetentionKind kind, const seam::PrunePosition& after, const seam::PrunePosition& until
     );
-    // How many rows went, or would go.
+    // Returns how many rows were removed or, in a dry run, counted.
     [[nodiscard]] std::int64_t take(std::int64_t id);
     [[nodiscard]] std::int64_t take_run(RunId run);
     [[nodiscard]] std::int64_t take_events(RunId run);

@@ -1,5 +1,5 @@
-// Makes runs inside a write transaction: a message, and with the same number a run. A flow's have
-// tasks instead (new_flow_run.h).
+// Creates runs inside a write transaction: a run and a message with the same id. Runs of flows have
+// tasks instead (insert_flow_run.h).
 #pragma once
 
 #include <optional>
@@ -12,19 +12,23 @@
 
 namespace pawl::rowstore {
 
-// What becomes of a flow's run whose input is not the array that a root map needs: it is refused,
-// or (the engine's own runs, with no caller to read an error) created and ERROR from the start.
+// A flow's run whose input is not the array that a root map needs is refused or, if the engine
+// itself creates the run and no caller could handle an error, created as ERROR.
 enum class BadInput { refused, fails_the_run };
 
-// All or nothing where the transaction is; throws workflow_not_found, invalid_argument.
+// All or nothing within the transaction. Throws workflow_not_found, invalid_argument.
 [[nodiscard]] std::vector<seam::Triggered> insert_runs(
     WriteScope& scope, std::span<const NewRun> runs, BadInput bad_input = BadInput::refused
 );
 
-// Triggered once for each run that failed, whoever tries.
+// Announces the queries of insert_runs(), so that the first request of its transaction carries
+// them. Returns the reserved ids, for WriteScope::message_ids.
+[[nodiscard]] MessageIds prefetch_trigger(Session& session, std::span<const NewRun> runs);
+
+// Called once for each run that fails.
 void insert_dead_letter_run(WriteScope& scope, RunId failed, std::string_view error);
 
-// A retry takes all finished steps over; a fork those before its step.
+// A retry copies all finished steps, a fork those before its step.
 struct ForkPoint {
     std::string_view step;
     int position = 0;

@@ -11,7 +11,7 @@ namespace pawl::rowstore {
 
 namespace {
 
-// The column run_group of runs with that status.
+// The value of the column run_group for runs of that status.
 int group_of(RunStatus status) {
     switch (status) {
         case RunStatus::queued:
@@ -42,14 +42,17 @@ RunFinder::RunFinder(Session& session, const RunFilter& filter, RunId before)
 
 void RunFinder::read_workflows() {
     if (filter_.workflow) {
+        using Row = sql::row::WorkflowId;
         Rows rows = session_.query(sql::workflow_id, std::string_view(*filter_.workflow));
         if (!rows.next()) return;
-        only_workflow_ = rows.id<QueueId>(0);
-        workflows_.push_back({only_workflow_, rows.flag(1)});
+        only_workflow_ = rows.id<QueueId>(Row::workflow_id);
+        workflows_.push_back({only_workflow_, rows.flag(Row::is_flow)});
         return;
     }
+    using Row = sql::row::WorkflowIds;
     Rows rows = session_.query(sql::workflow_ids);
-    while (rows.next()) workflows_.push_back({rows.id<QueueId>(0), rows.flag(1)});
+    while (rows.next())
+        workflows_.push_back({rows.id<QueueId>(Row::workflow_id), rows.flag(Row::is_flow)});
 }
 
 void RunFinder::set_position(RunId before) {
@@ -169,8 +172,13 @@ std::vector<FoundRun> RunFinder::take_newest(std::size_t limit) {
 }
 
 void RunFinder::take(Rows&& rows) {
+    using Row = store::row::FoundRun;
     while (rows.next())
-        found_.push_back({rows.id<RunId>(0), to_run_status(rows.text(1)), rows.time(2)});
+        found_.push_back(
+            {rows.id<RunId>(Row::run_id),
+             to_run_status(rows.text(Row::status)),
+             rows.time(Row::created_at)}
+        );
 }
 
 }  // namespace pawl::rowstore

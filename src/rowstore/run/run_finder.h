@@ -1,4 +1,4 @@
-// The steps that lists and counts of runs have in common.
+// The searches shared by lists and counts of runs.
 #pragma once
 
 #include <limits>
@@ -21,7 +21,7 @@ public:
         QueueId id;
         bool is_flow = false;
     };
-    // Where a list begins: behind this run, or this time.
+    // Where a list begins: after this run, or before this time.
     struct Position {
         Timestamp at = Timestamp::max();
         std::int64_t run = std::numeric_limits<std::int64_t>::max();
@@ -29,23 +29,23 @@ public:
 
     RunFinder(Session& session, const RunFilter& filter, RunId before);
 
-    // Those of the filter's workflow, or all.
+    // The workflow of the filter, or all workflows.
     [[nodiscard]] const std::vector<Workflow>& workflows() const { return workflows_; }
-    // Up to `limit` runs of a workflow with that status, newest first. Without a status: so many of
-    // each group.
+    // Up to `limit` runs of a workflow with that status, newest first. Without a status, up to
+    // `limit` of each group.
     void walk(QueueId workflow, std::optional<RunStatus> status, std::int64_t limit);
-    // The same for QUEUED and RUNNING ones.
+    // The same for QUEUED and RUNNING runs.
     void walk_unpaused(QueueId workflow, std::int64_t limit);
     void walk_key(QueueId workflow, std::int64_t limit);
-    // In the order of ids; looks at up to `reading` runs with the tag.
+    // In the order of ids; reads up to `reading` runs with the tag.
     void walk_tag(std::int64_t reading, std::int64_t limit);
     [[nodiscard]] bool has_more_tagged(std::int64_t behind);
     [[nodiscard]] bool has_tag(RunId run);
     void walk_all(std::int64_t limit);
-    // The RUNNING runs of all code-first workflows, if few runs were handed out; else false.
+    // The RUNNING runs of all code-first workflows. False if too many runs were delivered.
     bool pick_running();
 
-    // Those found so far, newest first; at most `limit`.
+    // The runs found so far, newest first, at most `limit`.
     [[nodiscard]] std::vector<FoundRun> take_newest(std::size_t limit);
     [[nodiscard]] std::vector<FoundRun>& found() { return found_; }
 

@@ -12,16 +12,17 @@ namespace pawl::rowstore {
 std::optional<RunState> find_run_state(Session& session, RunId run) {
     Rows rows = session.query(sql::run_state, run);
     if (!rows.next()) return std::nullopt;
+    using Row = sql::row::RunState;
     RunState state;
     state.id = run;
-    state.status = to_run_status(rows.text(0));
-    state.deleted = rows.flag(1);
-    state.workflow = rows.id<QueueId>(2);
-    state.workflow_name = rows.text(3);
-    state.audit = to_audit_level(rows.text(4));
-    state.priority = rows.number(5);
-    state.delivery = rows.number(6);
-    state.is_flow = rows.flag(7);
+    state.status = to_run_status(rows.text(Row::status));
+    state.deleted = rows.flag(Row::is_deleted);
+    state.workflow = rows.id<QueueId>(Row::workflow_id);
+    state.workflow_name = rows.text(Row::workflow);
+    state.audit = to_audit_level(rows.text(Row::audit));
+    state.priority = rows.number(Row::priority);
+    state.delivery = rows.number(Row::delivery);
+    state.is_flow = rows.flag(Row::is_flow);
     return state;
 }
 

@@ -1,4 +1,4 @@
-// What has to be known of a run before somebody does something to it.
+// The state of a run that operations check.
 #pragma once
 
 #include <pawl/run.h>
@@ -26,10 +26,10 @@ struct RunState {
 [[nodiscard]] std::optional<RunState> find_run_state(Session& session, RunId run);
 // Throws run_not_found, run_deleted.
 [[nodiscard]] RunState require_run(Session& session, RunId run);
-// Throws run_finished too.
+// Also throws run_finished.
 [[nodiscard]] RunState require_live_run(Session& session, RunId run);
 
-// Records an event if the audit level of the run's workflow asks for it. `data` is JSON text.
+// Adds an event if the audit level of the run's workflow includes it. `data` is JSON text.
 void add_event(
     Session& session,
     const RunState& run,
@@ -38,7 +38,7 @@ void add_event(
     Timestamp now
 );
 
-// Of a run that was made just now, where its workflow keeps all events.
+// Adds the event of a new run if its workflow keeps all events.
 void add_triggered(Session& session, RunId run, AuditLevel audit, Timestamp now);
 
 [[nodiscard]] AuditLevel to_audit_level(std::string_view name);

@@ -81,6 +81,15 @@ std::optional<RunInfo> read_run(Session& session, RunId run) {
     return read_run_row(rows);
 }
 
+std::vector<RunInfo> read_runs(Session& session, const std::vector<RunId>& ids) {
+    std::vector<RunInfo> runs;
+    for (const RunId id : ids) session.prefetch(sql::find_run, id);
+    for (const RunId id : ids) {
+        if (auto run = read_run(session, id)) runs.push_back(std::move(*run));
+    }
+    return runs;
+}
+
 std::vector<StepInfo> read_steps(Session& session, RunId run) {
     std::vector<StepInfo> steps;
     Rows rows = session.query(sql::list_steps, run);

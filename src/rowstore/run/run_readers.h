@@ -1,4 +1,4 @@
-// Rows of runs, steps and events as the public types.
+// Reads rows of runs, steps and events into the public types.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,8 @@
 namespace pawl::rowstore {
 
 [[nodiscard]] std::optional<RunInfo> read_run(Session& session, RunId run);
+// Skips runs that do not exist.
+[[nodiscard]] std::vector<RunInfo> read_runs(Session& session, const std::vector<RunId>& ids);
 [[nodiscard]] std::vector<StepInfo> read_steps(Session& session, RunId run);
 [[nodiscard]] std::vector<RunEvent> read_events(Session& session, RunId run);
 

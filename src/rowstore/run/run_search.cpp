@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t most_runs = model::rules::count_limit;
 
-// At least `limit` runs of the filter's status, workflow and time, if there are; in no order.
+// At least `limit` runs with the status, workflow and time of the filter, if there are so many; in
+// no order.
 std::vector<FoundRun> find_some(Session& session, const RunFilter& filter, std::int64_t limit) {
     RunFinder finder(session, filter, {});
     for (const auto& workflow : finder.workflows()) {
@@ -72,7 +73,7 @@ std::vector<FoundRun> find_page(Session& session, const RunFilter& filter, const
     return finder.take_newest(static_cast<std::size_t>(page.limit));
 }
 
-// How many of these there are; `all`: no more were left out.
+// Counts the runs per status. `all`: no run was left out.
 RunCounts count_found(const std::vector<FoundRun>& runs, bool all, std::int64_t limit) {
     RunCounts counts;
     for (const FoundRun& run : runs) ++model::count_of(counts, run.status).value;
@@ -103,7 +104,7 @@ RunCounts count_tagged(Session& session, const RunFilter& filter, std::int64_t l
     return counts;
 }
 
-// QUEUED and RUNNING share an index: twice the limit is read.
+// QUEUED and RUNNING runs share an index: twice the limit is read.
 void count_live(Session& session, const RunFilter& filter, RunCounts& counts, std::int64_t limit) {
     RunFinder finder(session, filter, {});
     for (const auto& workflow : finder.workflows()) {

@@ -1,5 +1,5 @@
-// Finds and counts the runs that a filter lets through, newest first, through the index that fits
-// it. The rules stand in sql/postgres/functions/run/run_lists.sql.
+// Finds and counts the runs that match a filter, newest first, through a suitable index.
+// sql/postgres/functions/run/run_lists.sql describes the rules.
 #pragma once
 
 #include <pawl/run.h>

@@ -23,14 +23,15 @@ void keep_oldest(std::optional<Timestamp>& oldest, const std::optional<Timestamp
     if (found && (!oldest || *found < *oldest)) oldest = found;
 }
 
-// The first message of each priority.
+// The oldest among the first messages of each priority.
 void keep_oldest_head(Session& session, QueueId queue, std::optional<Timestamp>& oldest) {
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
     for (int i = 0; i < model::rules::max_priorities; ++i) {
         Rows rows = session.query(sql::next_priority, queue, below);
         if (!rows.next()) return;
-        below = rows.integer(0);
-        keep_oldest(oldest, rows.time(1));
+        using Row = sql::row::NextPriority;
+        below = rows.integer(Row::priority);
+        keep_oldest(oldest, rows.time(Row::visible_at));
     }
 }
 
@@ -44,25 +45,27 @@ QueueStats count_messages(Session& session, QueueId queue, Timestamp now, std::i
     {
         Rows rows = session.query(sql::count_ready, queue, limit + 1);
         if (rows.next()) {
-            stored = rows.integer(0);
-            keep_oldest(oldest, rows.optional_time(1));
+            using Row = sql::row::CountReady;
+            stored = rows.integer(Row::messages);
+            keep_oldest(oldest, rows.optional_time(Row::oldest_at));
         }
     }
     if (stored > limit) keep_oldest_head(session, queue, oldest);
     {
         Rows rows = session.query(sql::count_timed, queue, Timestamp::min(), now, limit + 1);
         if (rows.next()) {
-            stats.ready = model::bounded(stored + rows.integer(0));
-            keep_oldest(oldest, rows.optional_time(3));
+            stats.ready = model::bounded(stored + rows.integer(sql::row::CountTimed::messages));
+            keep_oldest(oldest, rows.optional_time(sql::row::CountTimed::oldest_at));
         }
     }
     {
-        // The two share an index: twice the limit is read.
+        // Waiting and leased messages share an index: twice the limit is read.
         Rows rows = session.query(sql::count_timed, queue, now, Timestamp::max(), 2 * limit + 1);
         if (rows.next()) {
-            const bool all = rows.integer(0) <= 2 * limit;
-            stats.waiting = model::bounded(rows.integer(1));
-            stats.leased = model::bounded(rows.integer(2));
+            using Row = sql::row::CountTimed;
+            const bool all = rows.integer(Row::messages) <= 2 * limit;
+            stats.waiting = model::bounded(rows.integer(Row::waiting));
+            stats.leased = model::bounded(rows.integer(Row::leased));
             stats.waiting.exact = stats.waiting.exact && all;
             stats.leased.exact = stats.leased.exact && all;
         }
@@ -82,16 +85,19 @@ std::vector<QueueStats> read_queue_stats(
     std::unordered_map<std::string, std::int64_t> workers;
     {
         Rows rows = session.query(sql::count_handlers, now);
-        while (rows.next()) workers.emplace(rows.text(0), rows.integer(1));
+        using Row = sql::row::CountHandlers;
+        while (rows.next()) workers.emplace(rows.text(Row::queue), rows.integer(Row::workers));
     }
     std::vector<QueueStats> all;
     const auto add = [&](std::optional<std::string_view> name) {
+        using Row = sql::row::QueueStates;
         Rows rows = session.query(sql::queue_states, name);
         while (rows.next()) {
-            QueueStats& stats =
-                all.emplace_back(count_messages(session, rows.id<QueueId>(0), now, archived));
-            stats.queue = rows.text(1);
-            stats.paused = rows.flag(2);
+            QueueStats& stats = all.emplace_back(
+                count_messages(session, rows.id<QueueId>(Row::queue_id), now, archived)
+            );
+            stats.queue = rows.text(Row::queue);
+            stats.paused = rows.flag(Row::paused);
             const auto handled = workers.find(stats.queue);
             if (handled != workers.end()) stats.workers = handled->second;
         }
@@ -108,7 +114,8 @@ std::vector<QueueStats> read_queue_stats(
 WorkerCounts count_workers(Session& session, Timestamp now) {
     Rows rows = session.query(sql::count_workers, now);
     if (!rows.next()) return {};
-    return {rows.integer(0), rows.integer(1)};
+    using Row = sql::row::CountWorkers;
+    return {rows.integer(Row::live), rows.integer(Row::lost)};
 }
 
 }  // namespace pawl::rowstore

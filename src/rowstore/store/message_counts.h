@@ -1,5 +1,5 @@
-// Bounded counts of messages and workers; the rules stand in
-// sql/postgres/functions/shared/counts.sql.
+// Bounded counts of messages and workers. sql/postgres/functions/shared/counts.sql describes the
+// rules.
 #pragma once
 
 #include <pawl/stats.h>
@@ -10,11 +10,11 @@
 
 namespace pawl::rowstore {
 
-// Without the queue's name.
+// Does not set the name of the queue.
 [[nodiscard]] QueueStats count_messages(
     Session& session, QueueId queue, Timestamp now, std::int64_t archived
 );
-// Of these queues, as far as they exist, or of all; by name.
+// The stats of these queues, if they exist, or of all queues; by name.
 [[nodiscard]] std::vector<QueueStats> read_queue_stats(
     Session& session,
     std::optional<std::span<const std::string>> only,

@@ -14,7 +14,6 @@ bool concerns_one_statement(const Error& error) {
 }
 
 Timestamp RowStore::begin_write(Session& session) {
-    check_schema(session);
     if (flow_plans_stale_.exchange(false)) flow_plans_ = FlowPlans();
     return current_time(session);
 }
@@ -33,7 +32,7 @@ void RowStore::wake_all() {
 void RowStore::wake(const PendingWakeups& wakeups) {
     for (const seam::WakeTopic& topic : wakeups.topics) hub_.notify(topic);
     for (const RunId run : wakeups.cancelled) signals_.notify_cancelled(run);
-    if (!signals_.watched()) return;  // a worker that ends a run knows
+    if (!signals_.watched()) return;  // a worker in this process that ends a run needs no signal
     for (const RunId run : wakeups.ended) signals_.notify(run);
 }
 

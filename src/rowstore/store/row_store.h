@@ -1,5 +1,5 @@
 // A store over named statements in SQLite's dialect, with one writer at a time. A driver derives
-// from it and brings sessions, transactions, the schema and wake-ups. The operations stand in
+// from it and implements sessions, transactions, the schema and wake-ups. The operations are in
 // store_*.cpp, one file per aggregate.
 #pragma once
 
@@ -38,6 +38,9 @@ public:
         Transaction transaction, const std::string& queue, std::span<const NewMessage> messages
     ) override;
 
+    seam::Dequeued dequeue(
+        const std::string& queue, int max_messages, std::optional<Duration> lease
+    ) override;
     void create_queue(const std::string& name, const QueueOptions& options) override;
     void delete_queue(const std::string& name, DeleteMode mode) override;
     void set_queue_paused(const std::string& name, bool paused) override;
@@ -140,21 +143,21 @@ public:
 protected:
     using Work = base::FunctionRef<void(Session&)>;
 
-    // --- what a driver brings ---
-    // One snapshot: `work` sees one state of the database.
+    // --- implemented by a driver ---
+    // `work` sees one snapshot of the database.
     virtual void run_read(Work work) = 0;
-    // One transaction with the write lock: durable when it returns, undone when it throws.
+    // One transaction with the write lock: durable when it returns, rolled back if it throws.
     virtual void run_write(Work work) = 0;
-    // A part of the user's own transaction, undone when it throws. Names the call in errors.
+    // A part of the user's transaction, rolled back if it throws. Errors name `call`.
     virtual void run_in(const Transaction& transaction, std::string_view call, Work work) = 0;
     // Throws not_installed, schema_too_old, schema_too_new.
     virtual void require_schema(Session& session) = 0;
-    // Changes with each commit of others; stays the same with those of this store.
+    // Changes with each commit of another connection, but not with commits of this store.
     [[nodiscard]] virtual std::int64_t version_of_others() = 0;
 
-    // Another database has taken the place of the one that was known.
+    // The database was replaced by another one.
     void forget_database();
-    // Other processes may have written anything.
+    // Another process may have written anything.
     void wake_all();
     void note_installed() { schema_checked_ = true; }
     [[nodiscard]] seam::WakeHub& hub() { return hub_; }
@@ -179,24 +182,34 @@ private:
         }
     }
 
-    // `call(session, now)`.
-    template <class Call>
-    auto write(Call&& call) {
+    // For a transaction that announces no queries.
+    struct Nothing {
+        void operator()(Session& /*session*/) const {}
+    };
+
+    // `call(session, now)`. The first request, which reads the clock, also carries the queries that
+    // `announce(session)` prefetches.
+    template <class Call, class Announce = Nothing>
+    auto write(Call&& call, Announce&& announce = {}) {
         using Result = decltype(call(std::declval<Session&>(), Timestamp()));
+        const auto begin = [&](Session& session) {
+            check_schema(session);
+            announce(session);
+            return begin_write(session);
+        };
         if constexpr (std::is_void_v<Result>) {
-            run_write([&](Session& session) { call(session, begin_write(session)); });
+            run_write([&](Session& session) { call(session, begin(session)); });
         } else {
             std::optional<Result> result;
-            run_write([&](Session& session) { result.emplace(call(session, begin_write(session))); }
-            );
+            run_write([&](Session& session) { result.emplace(call(session, begin(session))); });
             return std::move(*result);
         }
     }
 
-    // A write in which runs may start, go on or end: `work(scope)`. Whoever has to know of it is
-    // told, in the transaction (callers) and after it (waiters, workers).
-    template <class Work>
-    auto change(Work&& work) {
+    // A write in which runs may start, continue or end: `work(scope)`. Callers get their results in
+    // the transaction; waiters and workers are notified after it.
+    template <class Work, class Announce = Nothing>
+    auto change(Work&& work, Announce&& announce = {}) {
         PendingWakeups wakeups;
         const auto in_scope = [&](Session& session, Timestamp now) {
             WriteScope scope(session, now, flow_plans_);
@@ -214,10 +227,10 @@ private:
             }
         };
         if constexpr (std::is_void_v<decltype(work(std::declval<WriteScope&>()))>) {
-            write(in_scope);
+            write(in_scope, announce);
             wake(wakeups);
         } else {
-            auto result = write(in_scope);
+            auto result = write(in_scope, announce);
             wake(wakeups);
             return result;
         }
@@ -225,7 +238,8 @@ private:
 
     // Returns the time of the transaction.
     [[nodiscard]] Timestamp begin_write(Session& session);
-    // Only a good answer is remembered, so another process may install meanwhile.
+    // Only a positive result is remembered, so another process may install the schema in the
+    // meantime.
     void check_schema(Session& session) {
         if (schema_checked_.load(std::memory_order_relaxed)) return;
         require_schema(session);
@@ -243,7 +257,7 @@ private:
         std::vector<seam::WriteOutcome>& outcomes,
         bool& committed
     );
-    [[nodiscard]] std::optional<seam::Claim> look(const seam::ClaimRequest& request);
+    [[nodiscard]] std::optional<seam::Claim> claim_if_idle(const seam::ClaimRequest& request);
     void wake(const PendingWakeups& wakeups);
 
     std::atomic<bool> schema_checked_ = false;
@@ -251,22 +265,22 @@ private:
     seam::WakeHub hub_;
     seam::RunWakeups signals_;
     std::atomic<bool> last_claim_was_full_ = false;
-    FlowPlans flow_plans_;  // used by whoever writes
+    FlowPlans flow_plans_;  // used by the current writer
 };
 
-// The statement was refused for what it holds, or calls a workflow that is not there; everything
-// else (locks, the disk, the file) is trouble that no other statement would escape.
+// Whether the statement was refused because of its data, or calls a workflow that does not exist.
+// All other errors (locks, the disk, the file) would affect any statement.
 [[nodiscard]] bool concerns_one_statement(const Error& error);
 // Throws queue_not_found.
 [[nodiscard]] QueueId require_queue(Session& session, const std::string& name);
-// Whether a live run, or an open task of it, has no message.
 struct RunState;
+// Whether a live run, or an open task of it, has no message.
 [[nodiscard]] bool is_lost(Session& session, const RunState& run);
 // Throws workflow_has_runs.
 void refuse_live_runs(Session& session, const std::string& name, QueueId workflow, QueueKind kind);
-// With its queue and its runs, which have ended; a flow's too.
+// Deletes a workflow or flow with its queue and its ended runs.
 void delete_workflow_rows(Session& session, QueueId workflow);
-// For what would break runs: throws workflow_queue too.
+// For operations that would break runs: also throws workflow_queue.
 [[nodiscard]] QueueId require_plain_queue(Session& session, const std::string& name);
 
 }  // namespace pawl::rowstore

@@ -1,4 +1,4 @@
-// The store's clock, and the version of its schema.
+// The clock of the store, and the version of its schema.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 namespace pawl::rowstore {
 
 [[nodiscard]] std::optional<Timestamp> fixed_time(Session& session);
-// The store's clock: the host's, or where a test has stopped it.
+// The clock of the host, or the time at which a test has stopped it.
 [[nodiscard]] Timestamp current_time(Session& session);
 
-// 0: not installed. Throws only when the database cannot be read.
+// 0 if the schema is not installed. Throws only if the database cannot be read.
 [[nodiscard]] int installed_version(Session& session);
 
 }  // namespace pawl::rowstore

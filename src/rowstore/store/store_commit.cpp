@@ -10,8 +10,8 @@ using seam::WriteStatus;
 
 namespace {
 
-// A lease that is twice in a batch gets the same outcome twice; but for checkpoints, of which
-// a lease may have many, and for reports about tasks, of which the first counts.
+// A lease that occurs twice in a batch gets the same outcome twice, except for checkpoints, of
+// which a lease may have many, and for reports about tasks, of which the first counts.
 bool was_done(seam::Writes writes, std::size_t index, const std::vector<WriteOutcome>& outcomes) {
     const Write& write = *writes[index];
     if (seam::task_of(write) != nullptr || write.is<seam::Checkpoint>()) return false;
@@ -30,17 +30,18 @@ std::vector<WriteOutcome> RowStore::commit(seam::Writes writes, Attempt attempt)
     try {
         commit_range(writes, {0, writes.size()}, attempt, outcomes, committed);
     } catch (Error& error) {
-        // A part is there: whoever repeats the batch must not take that for another's work.
+        // A part of the batch is committed: a repetition must not take it for the work of another
+        // holder.
         if (committed) error.mark_in_doubt();
         throw;
     }
     return outcomes;
 }
 
-// The good path is one transaction without a savepoint. What the database refuses for its content
-// is undone and tried again in halves, each with a transaction of its own, until the guilty item
-// stands alone: that also holds against triggers that roll the transaction back, and against
-// constraints that are checked at the commit.
+// The usual path is one transaction without a savepoint. If the database refuses a statement
+// because of its data, the batch is rolled back and tried again in halves, each in a separate
+// transaction, until the refused item is alone. This also works for triggers that roll back the
+// transaction, and for constraints that are checked at the commit.
 void RowStore::commit_range(
     seam::Writes writes,
     Range range,
@@ -49,22 +50,28 @@ void RowStore::commit_range(
     bool& committed
 ) {
     if (range.begin == range.end) return;
+    Fences fences;
+    const auto announce = [&](Session& session) {
+        fences = prefetch_fences(session, writes.subspan(range.begin, range.end - range.begin));
+    };
+    const auto settle = [&](WriteScope& scope) {
+        scope.fences = std::move(fences);
+        Settler settler(scope);
+        for (std::size_t i = range.begin; i < range.end; ++i) {
+            outcomes[i] = settler.settle(*writes[i], attempt);
+            if (outcomes[i].status == WriteStatus::lease_lost && was_done(writes, i, outcomes))
+                outcomes[i].status = WriteStatus::done;
+        }
+    };
     try {
-        change([&](WriteScope& scope) {
-            Settler settler(scope);
-            for (std::size_t i = range.begin; i < range.end; ++i) {
-                outcomes[i] = settler.settle(*writes[i], attempt);
-                if (outcomes[i].status == WriteStatus::lease_lost && was_done(writes, i, outcomes))
-                    outcomes[i].status = WriteStatus::done;
-            }
-        });
+        change(settle, announce);
         committed = true;
     } catch (const Error& error) {
         if (!concerns_one_statement(error)) throw;
         if (range.end - range.begin == 1) {
             const Write& write = *writes[range.begin];
             const bool refused_call =
-                seam::called_run(write) != nullptr && error.code() != ErrorCode::database_error;
+                seam::called_run(write) != nullptr && error.code() == ErrorCode::workflow_not_found;
             outcomes[range.begin] =
                 refused_call ? seam::refused_value(write)
                              : WriteOutcome{WriteStatus::rejected, error.what(), error.code()};

@@ -1,4 +1,4 @@
-// Flows: their definition, and their tasks by hand.
+// Flows: their definition, and operations of users on tasks.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -19,28 +19,30 @@ std::optional<std::string_view> text_of(const std::optional<Json>& json) {
     return json->text;
 }
 
-// Id 0 where there is none of that name. Throws where the name is somebody else's.
+// Returns id 0 if the name does not exist. Throws if it belongs to something else.
 QueueId find_flow(Session& session, const std::string& slug) {
+    using Row = sql::row::FlowId;
     Rows rows = session.query(sql::flow_id, std::string_view(slug));
     if (!rows.next()) return {};
-    if (!rows.null(0) && rows.flag(1)) return rows.id<QueueId>(0);
+    if (!rows.null(Row::workflow_id) && rows.flag(Row::is_flow))
+        return rows.id<QueueId>(Row::workflow_id);
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format(
-            "{} '{}' exists and is not a flow's: choose another name",
-            rows.null(0) ? "queue" : "workflow",
-            slug
+            model::texts::not_a_flow, rows.null(Row::workflow_id) ? "queue" : "workflow", slug
         )
     );
 }
 
 QueueId require_flow(Session& session, const std::string& slug) {
+    using Row = sql::row::FlowId;
     Rows rows = session.query(sql::flow_id, std::string_view(slug));
-    if (rows.next() && !rows.null(0) && rows.flag(1)) return rows.id<QueueId>(0);
+    if (rows.next() && !rows.null(Row::workflow_id) && rows.flag(Row::is_flow))
+        return rows.id<QueueId>(Row::workflow_id);
     throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, slug));
 }
 
-QueueId make_queue(Session& session, const std::string& slug, Timestamp now) {
+QueueId create_flow_queue(Session& session, const std::string& slug, Timestamp now) {
     session.post(
         sql::create_queue,
         std::string_view(slug),
@@ -63,18 +65,18 @@ QueueId write_flow(
             sql::change_flow,
             id,
             model::task_starts(options.max_attempts),
-            optional_milliseconds(options.base_delay),
-            optional_milliseconds(options.timeout)
+            optional_milliseconds(options.backoff_base),
+            optional_milliseconds(options.task_timeout)
         );
         return id;
     }
-    const QueueId id = make_queue(session, slug, now);
+    const QueueId id = create_flow_queue(session, slug, now);
     session.post(
         sql::insert_flow,
         id,
         model::task_starts(options.max_attempts).value_or(model::rules::default_flow_attempts),
-        options.base_delay.value_or(model::rules::default_flow_base_delay).count(),
-        options.timeout.value_or(model::rules::default_flow_timeout).count(),
+        options.backoff_base.value_or(model::rules::default_flow_base_delay).count(),
+        options.task_timeout.value_or(model::rules::default_flow_timeout).count(),
         now
     );
     return id;
@@ -91,8 +93,8 @@ void insert_step(Session& session, const FlowPlan& plan, const FlowStep& step, T
         to_string(step.type),
         static_cast<std::int64_t>(step.deps.size()),
         options.max_attempts,
-        optional_milliseconds(options.base_delay),
-        optional_milliseconds(options.timeout),
+        optional_milliseconds(options.backoff_base),
+        optional_milliseconds(options.task_timeout),
         options.start_delay.count(),
         text_of(options.required_input_pattern),
         text_of(options.forbidden_input_pattern),
@@ -104,7 +106,7 @@ void insert_step(Session& session, const FlowPlan& plan, const FlowStep& step, T
         session.post(sql::insert_flow_dep, plan.workflow, index, *plan.index_of(dep));
 }
 
-// Keeps `plan` as the file is.
+// Keeps `plan` equal to the stored flow.
 void write_step(Session& session, FlowPlan& plan, const FlowStep& step, Timestamp now) {
     const std::string& flow = plan.shape.slug;
     if (const auto stored = plan.index_of(step.slug)) {
@@ -128,7 +130,7 @@ void write_shape(Session& session, const FlowShape& shape, Timestamp now) {
     for (const FlowStep& step : shape.steps) write_step(session, *plan, step, now);
 }
 
-// Its live runs are cancelled first: their callers are told, and whoever works on them.
+// Live runs are cancelled first, so that their callers and their workers are notified.
 void delete_forced(WriteScope& scope, QueueId workflow) {
     std::vector<RunId> live;
     {
@@ -138,26 +140,27 @@ void delete_forced(WriteScope& scope, QueueId workflow) {
     for (const RunId run : live) {
         const auto state = find_run_state(scope.session, run);
         if (state && !is_finished(state->status))
-            RunSettler(scope).cancel(*state, "its flow was deleted");
+            RunSettler(scope).cancel(*state, std::string(model::texts::flow_deleted));
         settle_calls(scope);
     }
     delete_workflow_rows(scope.session, workflow);
 }
 
 TaskInfo read_task(const Rows& rows, RunId run) {
+    using Row = store::row::Task;
     TaskInfo task;
-    task.task = {run, std::string(rows.text(0)), rows.number(1)};
-    task.status = model::stored_value(model::task_statuses, rows.text(2), "task status");
-    task.message = rows.id<MessageId>(3);
-    task.attempts = rows.number(4);
-    task.delivery = rows.number(5);
-    task.worker = rows.id<WorkerId>(6);
-    if (!rows.null(7)) task.input = Json{std::string(rows.text(7))};
-    if (!rows.null(8)) task.output = Json{std::string(rows.text(8))};
-    task.error = rows.text(9);
-    task.queued_at = rows.time(10);
-    if (!rows.null(11)) task.started_at = rows.time(11);
-    if (!rows.null(12)) task.completed_at = rows.time(12);
+    task.task = {run, std::string(rows.text(Row::step_slug)), rows.number(Row::task_index)};
+    task.status = model::stored_value(model::task_statuses, rows.text(Row::status), "task status");
+    task.message = rows.id<MessageId>(Row::message_id);
+    task.attempts = rows.number(Row::attempts);
+    task.delivery = rows.number(Row::delivery);
+    task.worker = rows.id<WorkerId>(Row::worker_id);
+    if (!rows.null(Row::input)) task.input = Json{std::string(rows.text(Row::input))};
+    if (!rows.null(Row::output)) task.output = Json{std::string(rows.text(Row::output))};
+    task.error = rows.text(Row::error);
+    task.queued_at = rows.time(Row::queued_at);
+    if (!rows.null(Row::started_at)) task.started_at = rows.time(Row::started_at);
+    if (!rows.null(Row::completed_at)) task.completed_at = rows.time(Row::completed_at);
     return task;
 }
 
@@ -203,9 +206,11 @@ std::optional<FlowShape> RowStore::flow_shape(const std::string& slug) {
     return read([&](Session& session) -> std::optional<FlowShape> {
         QueueId id;
         {
+            using Row = sql::row::FlowId;
             Rows rows = session.query(sql::flow_id, std::string_view(slug));
-            if (!rows.next() || rows.null(0) || !rows.flag(1)) return std::nullopt;
-            id = rows.id<QueueId>(0);
+            if (!rows.next() || rows.null(Row::workflow_id) || !rows.flag(Row::is_flow))
+                return std::nullopt;
+            id = rows.id<QueueId>(Row::workflow_id);
         }
         return std::move(read_flow_plan(session, id)->shape);
     });

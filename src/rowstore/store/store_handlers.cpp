@@ -29,8 +29,11 @@ std::vector<Unhandled> find_unhandled(
 ) {
     std::vector<Unhandled> found;
     for (const std::string& prefix : prefixes) {
+        using Row = sql::row::UnstartedWorkflows;
         Rows rows = session.query(sql::unstarted_workflows, std::string_view(prefix), now);
-        while (rows.next()) found.push_back({rows.id<QueueId>(0), std::string(rows.text(1))});
+        while (rows.next())
+            found.push_back({rows.id<QueueId>(Row::queue_id), std::string(rows.text(Row::workflow))}
+            );
     }
     if (found.empty()) return found;
     const auto handlers = live_handlers(session, now);
@@ -65,7 +68,7 @@ bool RowStore::has_live_handler(const std::string& workflow) {
     });
 }
 
-// Mostly there is nothing to do, and a look takes no write lock.
+// Usually there is nothing to do; the check takes no write lock.
 std::vector<RunId> RowStore::fail_unhandled(std::span<const std::string> prefixes) {
     const bool nothing = read([&](Session& session) {
         return find_unhandled(session, prefixes, current_time(session)).empty();

@@ -48,7 +48,7 @@ ArchivedMessage read_archived(const Rows& rows) {
     return message;
 }
 
-// The ids of a page in the order of ids; message_page() of PostgreSQL tells how.
+// The ids of a page in ascending order: see message_page() on PostgreSQL.
 class MessagePage {
 public:
     MessagePage(Session& session, QueueId queue, MessageState state, const PageRequest& page)
@@ -81,14 +81,14 @@ public:
     }
 
 private:
-    // A page of each priority; false: there are too many priorities.
+    // Takes a page of each priority. Returns false if there are too many priorities.
     bool take_ready() {
         std::int64_t below = std::numeric_limits<std::int64_t>::max();
         for (int i = 0; i < model::rules::max_priorities; ++i) {
             {
                 Rows rows = session_.query(sql::next_priority, queue_, below);
                 if (!rows.next()) return true;
-                below = rows.integer(0);
+                below = rows.integer(sql::row::NextPriority::priority);
             }
             take(session_.query(sql::page_ready, queue_, below, page_.after.value(), page_.limit));
         }
@@ -98,7 +98,7 @@ private:
     std::int64_t count_timed(Timestamp from, Timestamp until) {
         Rows rows =
             session_.query(sql::count_timed, queue_, from, until, model::rules::count_limit + 1);
-        return rows.next() ? rows.integer(0) : 0;
+        return rows.next() ? rows.integer(sql::row::CountTimed::messages) : 0;
     }
 
     void take(Rows&& rows) {
@@ -134,6 +134,7 @@ std::optional<bool> wanted_dead(ArchiveFilter filter) {
 
 std::optional<Message> RowStore::find_message(const std::string& queue, MessageId id) {
     return read([&](Session& session) -> std::optional<Message> {
+        session.prefetch(sql::fixed_clock);
         const QueueId queue_id = require_queue(session, queue);
         Rows rows = session.query(sql::find_message, queue_id, id, current_time(session));
         if (!rows.next()) return std::nullopt;
@@ -148,7 +149,9 @@ std::vector<Message> RowStore::list_messages(
         const QueueId id = require_queue(session, queue);
         const Timestamp now = current_time(session);
         std::vector<Message> messages;
-        for (const MessageId message : MessagePage(session, id, state, page).find(now)) {
+        const auto ids = MessagePage(session, id, state, page).find(now);
+        for (const MessageId message : ids) session.prefetch(sql::find_message, id, message, now);
+        for (const MessageId message : ids) {
             Rows rows = session.query(sql::find_message, id, message, now);
             if (rows.next()) messages.push_back(read_message(rows));
         }

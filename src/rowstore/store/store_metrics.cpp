@@ -19,7 +19,7 @@ Duration rounded(double microseconds) {
     return std::chrono::round<Duration>(std::chrono::duration<double, std::micro>(microseconds));
 }
 
-// As percentile_cont of SQL: between two values, what lies between them.
+// Like percentile_cont in SQL: interpolates between two values.
 Duration percentile(const Microseconds& sorted, double fraction) {
     const double place = fraction * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(place);
@@ -29,7 +29,8 @@ Duration percentile(const Microseconds& sorted, double fraction) {
     return rounded(low + (high - low) * (place - static_cast<double>(below)));
 }
 
-// From where on all runs that ended are counted; none: the whole window is.
+// The start of the part of the window in which all ended runs are counted; none if that is the
+// whole window.
 std::optional<Timestamp> find_cut(
     Session& session, QueueId workflow, Timestamp from, Timestamp now
 ) {
@@ -47,12 +48,13 @@ void read_ended(Session& session, QueueId workflow, Timestamp now, WorkflowMetri
     const auto cut = find_cut(session, workflow, from, now);
     for (Count* count : {&metrics.succeeded, &metrics.failed, &metrics.cancelled})
         count->exact = !cut;
+    using Row = sql::row::EndedRuns;
     Rows rows = session.query(sql::ended_runs, workflow, cut.value_or(from), now);
     while (rows.next()) {
-        const RunStatus status = to_run_status(rows.text(0));
+        const RunStatus status = to_run_status(rows.text(Row::status));
         if (status == RunStatus::success) {
             ++metrics.succeeded.value;
-            if (!rows.null(1)) durations.push_back(rows.integer(1));
+            if (!rows.null(Row::duration_us)) durations.push_back(rows.integer(Row::duration_us));
         } else if (status == RunStatus::error) {
             ++metrics.failed.value;
         } else {

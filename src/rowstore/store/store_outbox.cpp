@@ -16,30 +16,32 @@ using seam::WriteStatus;
 
 namespace {
 
-// The aggregate of the event, where the report was accepted.
-std::optional<std::string> write_report(
-    Session& session, const OutboxReport& report, Timestamp now
-) {
-    const auto accepted = [](Rows rows) -> std::optional<std::string> {
-        if (!rows.next()) return std::nullopt;
-        return std::string(rows.text(0));
-    };
+// Calls `send` with the statement of the report and its parameters.
+template <class Send>
+void with_statement(const OutboxReport& report, Timestamp now, Send send) {
     const std::string_view error = report.error;
     switch (report.kind) {
         case OutboxReport::Kind::published:
-            return accepted(session.query(sql::publish_reported, report.id, report.delivery, now));
+            return send(sql::publish_reported, report.id, report.delivery, now);
         case OutboxReport::Kind::retry:
-            return accepted(session.query(
-                sql::retry_reported, report.id, report.delivery, error, now + report.delay
-            ));
+            return send(sql::retry_reported, report.id, report.delivery, error, now + report.delay);
         case OutboxReport::Kind::park:
-            return accepted(
-                session.query(sql::park_reported, report.id, report.delivery, error, now)
-            );
+            return send(sql::park_reported, report.id, report.delivery, error, now);
         case OutboxReport::Kind::release:
-            return accepted(session.query(sql::release_reported, report.id, report.delivery, now));
+            return send(sql::release_reported, report.id, report.delivery, now);
     }
-    return std::nullopt;
+}
+
+// Returns the aggregate of the event if the report was accepted.
+std::optional<std::string> write_report(
+    Session& session, const OutboxReport& report, Timestamp now
+) {
+    std::optional<std::string> aggregate;
+    with_statement(report, now, [&](const auto&... parts) {
+        Rows rows = session.query(parts...);
+        if (rows.next()) aggregate = rows.text(0);
+    });
+    return aggregate;
 }
 
 std::vector<OutboxEvent> read_all(Rows rows) {
@@ -117,10 +119,17 @@ std::vector<OutboxEvent> RowStore::list_outbox(const OutboxFilter& filter) {
     });
 }
 
-// Mostly there is nothing, and a look takes no write lock.
+// Usually no event is due; the check takes no write lock.
 seam::OutboxClaim RowStore::claim_outbox(int limit, int per_aggregate, Duration lease) {
     const auto nothing = read([&](Session& session) -> std::optional<seam::OutboxClaim> {
+        // The first pending event shows whether one is due, before the clock is known.
+        session.prefetch(sql::next_outbox, Timestamp::min());
         const Timestamp now = current_time(session);
+        if (session.round_trips() == RoundTrips::costly) {
+            const auto first = next_outbox(session, Timestamp::min());
+            if (first && *first <= now) return std::nullopt;
+            return seam::OutboxClaim{{}, now, first};
+        }
         if (session.query(sql::outbox_is_due, now).next()) return std::nullopt;
         return seam::OutboxClaim{{}, now, next_outbox(session, now)};
     });
@@ -134,6 +143,8 @@ std::vector<WriteStatus> RowStore::report_outbox(std::span<const OutboxReport> r
     auto outcomes = write([&](Session& session, Timestamp now) {
         std::vector<WriteStatus> statuses;
         std::vector<std::string> aggregates;
+        for (const OutboxReport& report : reports)
+            with_statement(report, now, [&](const auto&... parts) { session.prefetch(parts...); });
         for (const OutboxReport& report : reports) {
             const auto aggregate = write_report(session, report, now);
             statuses.push_back(aggregate ? WriteStatus::done : WriteStatus::lease_lost);

@@ -15,18 +15,19 @@ namespace {
 
 QueueId find_queue_id(Session& session, const std::string& name) {
     Rows rows = session.query(sql::queue_id, std::string_view(name));
-    return rows.next() ? rows.id<QueueId>(0) : QueueId();
+    return rows.next() ? rows.id<QueueId>(sql::row::QueueId::queue_id) : QueueId();
 }
 
 Error not_found_error(const std::string& name) {
     return {ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name)};
 }
 
-// Id 0 where there is none of that name.
+// Returns id 0 if the name does not exist.
 QueueId find_plain_queue(Session& session, const std::string& name) {
     Rows rows = session.query(sql::queue_id, std::string_view(name));
     if (!rows.next()) return {};
-    if (!rows.flag(1)) return rows.id<QueueId>(0);
+    using Row = sql::row::QueueId;
+    if (!rows.flag(Row::is_workflow)) return rows.id<QueueId>(Row::queue_id);
     throw Error(ErrorCode::workflow_queue, fmt::format(model::texts::queue_of_workflow, name));
 }
 
@@ -78,7 +79,7 @@ void RowStore::create_queue(const std::string& name, const QueueOptions& options
     model::check_name("queue", name);
     model::check_queue_options(name, options);
     write([&](Session& session, Timestamp now) {
-        (void)find_plain_queue(session, name);  // a workflow's is not changed here
+        (void)find_plain_queue(session, name);  // throws if it belongs to a workflow
         QueueId forward_to;
         if (options.dead_letter_queue && !options.dead_letter_queue->empty())
             forward_to = require_plain_queue(session, *options.dead_letter_queue);

@@ -22,8 +22,14 @@ struct LostTask {
 
 std::vector<LostTask> lost_tasks(Session& session, RunId run) {
     std::vector<LostTask> lost;
+    using Row = sql::row::LostTasks;
     Rows rows = session.query(sql::lost_tasks, run);
-    while (rows.next()) lost.push_back({rows.number(0), rows.number(1), std::string(rows.text(2))});
+    while (rows.next())
+        lost.push_back(
+            {rows.number(Row::step_index),
+             rows.number(Row::task_index),
+             std::string(rows.text(Row::step_slug))}
+        );
     return lost;
 }
 
@@ -31,13 +37,14 @@ LostPage find_lost(Session& session, const LostPosition& after, int max_runs) {
     LostPage page;
     std::vector<std::pair<RunId, std::string>> of_flows;
     {
+        using Row = sql::row::LiveRunsPage;
         Rows rows =
             session.query(sql::live_runs_page, after.workflow.value(), after.run.value(), max_runs);
         for (; rows.next(); ++page.looked) {
-            page.last = {rows.id<QueueId>(1), rows.id<RunId>(0)};
-            const std::string workflow(rows.text(3));
-            if (rows.flag(2)) of_flows.emplace_back(page.last.run, workflow);
-            if (rows.flag(4)) page.lost.push_back({page.last.run, workflow, {}, 0});
+            page.last = {rows.id<QueueId>(Row::workflow_id), rows.id<RunId>(Row::run_id)};
+            const std::string workflow(rows.text(Row::workflow));
+            if (rows.flag(Row::is_flow)) of_flows.emplace_back(page.last.run, workflow);
+            if (rows.flag(Row::is_lost)) page.lost.push_back({page.last.run, workflow, {}, 0});
         }
     }
     for (const auto& [run, flow] : of_flows) {
@@ -79,7 +86,7 @@ LostPage RowStore::find_lost_work(const LostPosition& after, int max_runs) {
     return read([&](Session& session) { return find_lost(session, after, max_runs); });
 }
 
-// One transaction: other writers wait for it, but all that it reads are live runs.
+// One transaction: other writers wait for it, but it reads only live runs.
 std::vector<LostWork> RowStore::repair() {
     return change([&](WriteScope& scope) {
         auto lost = find_lost(scope.session, {}, std::numeric_limits<int>::max()).lost;

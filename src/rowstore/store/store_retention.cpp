@@ -20,11 +20,12 @@ using seam::PruneTurn;
 
 namespace {
 
-RetentionKind kind_in(const Rows& rows) {
-    return model::stored_value(model::retention_kinds, rows.text(0), "retention kind");
+RetentionKind to_kind(std::string_view name) {
+    return model::stored_value(model::retention_kinds, name, "retention kind");
 }
 
-// No id: the store's, or of all. Throws queue_not_found, workflow_not_found, workflow_queue.
+// An empty id means the store, or all names. Throws queue_not_found, workflow_not_found,
+// workflow_queue.
 QueueId retention_queue(Session& session, RetentionKind kind, const std::string& name) {
     if (name == all_names) return {};
     switch (model::scope_of(kind)) {
@@ -53,7 +54,7 @@ void RowStore::set_retention(RetentionKind kind, const std::string& name, const 
             sql::insert_retention,
             queue,
             to_string(kind),
-            // Wins over the policy for all.
+            // Takes precedence over the policy for all.
             optional_milliseconds(forever ? model::rules::longest_kept : keep.age),
             keep.count
         );
@@ -69,13 +70,14 @@ void RowStore::clear_retention(RetentionKind kind, const std::string& name) {
 std::vector<RetentionPolicy> RowStore::retention() {
     return read([](Session& session) {
         std::vector<RetentionPolicy> policies;
+        using Row = sql::row::ListRetention;
         Rows rows = session.query(sql::list_retention);
         while (rows.next()) {
             RetentionPolicy& policy = policies.emplace_back();
-            policy.kind = kind_in(rows);
-            policy.name = rows.text(1);
-            if (!rows.null(2)) policy.keep.age = Duration(rows.integer(2));
-            if (!rows.null(3)) policy.keep.count = rows.integer(3);
+            policy.kind = to_kind(rows.text(Row::kind));
+            policy.name = rows.text(Row::name);
+            if (!rows.null(Row::keep_ms)) policy.keep.age = Duration(rows.integer(Row::keep_ms));
+            if (!rows.null(Row::keep_count)) policy.keep.count = rows.integer(Row::keep_count);
         }
         return policies;
     });
@@ -96,11 +98,15 @@ std::vector<PrunePart> RowStore::plan_prune() {
     }
     const auto listed = read([](Session& session) {
         std::vector<Counted> all;
+        using Row = sql::row::PrunePlan;
         Rows rows = session.query(sql::prune_plan);
         while (rows.next()) {
             Counted& one = all.emplace_back();
-            one.part = {kind_in(rows), rows.id<QueueId>(1), std::string(rows.text(2))};
-            if (!rows.null(3)) one.count = rows.integer(3);
+            one.part = {
+                to_kind(rows.text(Row::kind)),
+                rows.id<QueueId>(Row::queue_id),
+                std::string(rows.text(Row::queue))};
+            if (!rows.null(Row::keep_count)) one.count = rows.integer(Row::keep_count);
         }
         return all;
     });
@@ -111,7 +117,7 @@ std::vector<PrunePart> RowStore::plan_prune() {
         const RetentionKind kind = part.kind;
         const QueueId queue = part.queue;
         const std::int64_t kept = *count;
-        // Found by a reader: the way to the newest that goes may be long.
+        // Found in a read transaction, because it may have to skip many rows.
         const auto bound =
             read([&](Session& session) { return find_bound(session, kind, queue, kept); });
         write([&](Session& session, Timestamp) {
@@ -128,12 +134,12 @@ std::vector<PrunePart> RowStore::plan_prune() {
 }
 
 PrunedBatch RowStore::prune_batch(const PruneBatch& batch) {
-    // Mostly there is nothing, and a look takes no write lock.
-    PruneBatch look = batch;
-    look.dry_run = true;
-    if (!batch.dry_run) look.max_rows = 1;
+    // Usually there is nothing to prune; the check takes no write lock.
+    PruneBatch check = batch;
+    check.dry_run = true;
+    if (!batch.dry_run) check.max_rows = 1;
     const PrunedBatch seen = read([&](Session& session) {
-        return PruneTransaction(session, current_time(session), look).prune();
+        return PruneTransaction(session, current_time(session), check).prune();
     });
     if (batch.dry_run || seen.looked == 0) return seen;
     return write([&](Session& session, Timestamp now) {
@@ -141,7 +147,7 @@ PrunedBatch RowStore::prune_batch(const PruneBatch& batch) {
     });
 }
 
-// As a claim: who is refused has only read.
+// Like a claim: a refused caller takes no write lock.
 PruneGrant RowStore::claim_prune(Duration interval, PruneTurn turn) {
     const auto wait = [&](Session& session, Timestamp now) {
         Rows rows = session.query(sql::prune_due);

@@ -24,9 +24,13 @@ struct StepState {
 };
 
 std::optional<StepState> find_step(Session& session, RunId run, const std::string& step) {
+    using Row = sql::row::StepState;
     Rows rows = session.query(sql::step_state, run, std::string_view(step));
     if (!rows.next()) return std::nullopt;
-    return StepState{to_step_status(rows.text(0)), rows.flag(1), rows.number(2)};
+    return StepState{
+        to_step_status(rows.text(Row::status)),
+        rows.flag(Row::is_sleep),
+        rows.number(Row::position)};
 }
 
 bool has_result(const StepState& step) {
@@ -37,11 +41,19 @@ bool has_result(const StepState& step) {
 // "waits at step 'approval'", "sleeps at step 'sleep'", "is RUNNING".
 std::string describe_wait(Session& session, const RunState& run) {
     std::string text;
+    using Row = sql::row::PausedSteps;
     Rows rows = session.query(sql::paused_steps, run.id);
     while (rows.next()) {
         if (!text.empty()) text += " and ";
-        text += fmt::format("{} at step '{}'", rows.flag(1) ? "sleeps" : "waits", rows.text(0));
-        if (!rows.flag(1) && !rows.null(2)) text += fmt::format(" for run {}", rows.integer(2));
+        const std::string_view step = rows.text(Row::step_id);
+        if (rows.flag(Row::is_sleep)) {
+            text += fmt::format(model::texts::sleeps_at, step);
+        } else if (!rows.null(Row::called_run_id)) {
+            text +=
+                fmt::format(model::texts::waits_at_call, step, rows.integer(Row::called_run_id));
+        } else {
+            text += fmt::format(model::texts::waits_at, step);
+        }
     }
     return text.empty() ? fmt::format("is {}", to_string(run.status)) : text;
 }
@@ -74,14 +86,16 @@ void resume_paused(
     session.post(sql::resume_run, run.id, now);
 }
 
+struct Resumption {
+    const std::string& step;
+    const Json& data;
+    const ResumeOptions& options;
+};
+
 void resume_step(
-    Session& session,
-    const RunState& run,
-    const std::string& step,
-    const Json& data,
-    const ResumeOptions& options,
-    Timestamp now
+    Session& session, const RunState& run, const Resumption& resumption, Timestamp now
 ) {
+    const auto& [step, data, options] = resumption;
     const auto found = find_step(session, run.id, step);
     if (found && has_result(*found))
         model::refuse(
@@ -122,7 +136,7 @@ void RowStore::resume(
                 ErrorCode::invalid_argument, fmt::format(model::texts::run_of_flow, run.value())
             );
         }
-        resume_step(session, state, step, data, options, now);
+        resume_step(session, state, {step, data, options}, now);
         add_event(
             session,
             state,

@@ -25,11 +25,7 @@ std::optional<seam::RunEnd> RowStore::find_end(RunId run) {
 
 std::vector<RunInfo> RowStore::list_runs(const RunFilter& filter, const RunPage& page) {
     return read([&](Session& session) {
-        std::vector<RunInfo> runs;
-        for (const RunId id : rowstore::list_runs(session, filter, page)) {
-            if (auto run = read_run(session, id)) runs.push_back(std::move(*run));
-        }
-        return runs;
+        return read_runs(session, rowstore::list_runs(session, filter, page));
     });
 }
 
@@ -56,13 +52,10 @@ std::vector<RunEvent> RowStore::events(RunId run) {
 
 std::vector<RunInfo> RowStore::lineage(RunId run) {
     return read([&](Session& session) {
-        std::vector<RunInfo> family;
+        std::vector<RunId> family;
         Rows rows = session.query(sql::lineage, run);
-        while (rows.next()) {
-            if (auto member = read_run(session, rows.id<RunId>(0)))
-                family.push_back(std::move(*member));
-        }
-        return family;
+        while (rows.next()) family.push_back(rows.id<RunId>(0));
+        return read_runs(session, family);
     });
 }
 

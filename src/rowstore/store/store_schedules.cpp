@@ -91,7 +91,7 @@ bool is_live(Session& session, RunId run) {
     return rows.next();
 }
 
-// What firing changes of a schedule.
+// The state of a schedule that firing changes.
 struct Firing {
     Overlap overlap = Overlap::allow;
     std::optional<Timestamp> last_fire_at;
@@ -100,18 +100,19 @@ struct Firing {
 };
 
 std::optional<Firing> find_firing(Session& session, const ScheduleFire& fire) {
+    using Row = sql::row::ScheduleToFire;
     Rows rows = session.query(sql::schedule_to_fire, fire.id, fire.version);
     if (!rows.next()) return std::nullopt;
     return Firing{
-        model::stored_value(model::overlaps, rows.text(0), "overlap policy"),
-        rows.optional_time(1),
-        rows.id<RunId>(2),
-        rows.optional_time(3)};
+        model::stored_value(model::overlaps, rows.text(Row::overlap), "overlap policy"),
+        rows.optional_time(Row::last_fire_at),
+        rows.id<RunId>(Row::last_run_id),
+        rows.optional_time(Row::waiting_fire_at)};
 }
 
-// Fire times have keys of their own, apart from those of users. A schedule that is deleted and
-// created again finds the runs of its earlier fire times.
-RunId make_run(WriteScope& scope, const NewRun& due) {
+// Fire times have a separate column of keys, apart from those of users. A schedule that is deleted
+// and created again finds the runs of its earlier fire times.
+RunId create_run(WriteScope& scope, const NewRun& due) {
     NewRun run = due;
     const std::string key = run.options.idempotency_key.value();
     run.options.idempotency_key.reset();
@@ -125,12 +126,12 @@ RunId make_run(WriteScope& scope, const NewRun& due) {
     return made;
 }
 
-// As far as the overlap policy allows. The last run is live from its making on, so that with a
-// policy at most one of several is made.
-void make_runs(WriteScope& scope, Firing& firing, const ScheduleFire& fire) {
+// Creates runs as far as the overlap policy allows. A run counts as live when it is created, so at
+// most one of several runs is created under a policy that limits them.
+void create_due_runs(WriteScope& scope, Firing& firing, const ScheduleFire& fire) {
     for (const ScheduleFire::Run& due : fire.runs) {
         if (firing.overlap == Overlap::allow || !is_live(scope.session, firing.last_run)) {
-            firing.last_run = make_run(scope, due.run);
+            firing.last_run = create_run(scope, due.run);
             firing.last_fire_at = due.fire_at;
             if (firing.waiting_fire_at == due.fire_at) firing.waiting_fire_at.reset();
         } else if (firing.overlap == Overlap::queue_one && !firing.waiting_fire_at) {
@@ -173,27 +174,41 @@ DueSchedules RowStore::due_schedules(int limit) {
     return read([&](Session& session) {
         DueSchedules found;
         found.now = current_time(session);
+        session.prefetch(sql::due_schedules, found.now, limit);
+        session.prefetch(sql::next_schedule, found.now);
         {
             Rows rows = session.query(sql::due_schedules, found.now, limit);
             while (rows.next()) found.due.push_back(read_schedule(rows));
         }
         Rows rows = session.query(sql::next_schedule, found.now);
         if (rows.next()) {
-            found.next_due = rows.optional_time(0);
-            found.waiting = rows.flag(1);
+            using Row = sql::row::NextSchedule;
+            found.next_due = rows.optional_time(Row::next_fire_at);
+            found.waiting = rows.flag(Row::waiting);
         }
         return found;
     });
 }
 
 bool RowStore::fire_schedule(const ScheduleFire& fire) {
-    return change([&](WriteScope& scope) {
+    MessageIds numbers;
+    const auto announce = [&](Session& session) {
+        session.prefetch(sql::schedule_to_fire, fire.id, fire.version);
+        // One for the key of the fire time, one for the run.
+        for (const ScheduleFire::Run& due : fire.runs) {
+            session.prefetch(sql::workflow_id, std::string_view(due.run.workflow));
+            session.prefetch(sql::workflow_id, std::string_view(due.run.workflow));
+        }
+        numbers = MessageIds(session, fire.runs.size());
+    };
+    const auto create_runs = [&](WriteScope& scope) {
+        scope.message_ids = numbers;
         auto firing = find_firing(scope.session, fire);
         if (!firing) return false;
         for (const ScheduleFire::Run& due : fire.runs) {
             if (due.fire_at > scope.now) return false;
         }
-        make_runs(scope, *firing, fire);
+        create_due_runs(scope, *firing, fire);
         scope.session.post(
             sql::schedule_fired,
             fire.id,
@@ -203,7 +218,8 @@ bool RowStore::fire_schedule(const ScheduleFire& fire) {
             firing->waiting_fire_at
         );
         return true;
-    });
+    };
+    return change(create_runs, announce);
 }
 
 }  // namespace pawl::rowstore

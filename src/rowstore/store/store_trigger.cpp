@@ -4,7 +4,13 @@
 namespace pawl::rowstore {
 
 std::vector<seam::Triggered> RowStore::trigger(std::span<const NewRun> runs) {
-    return change([&](WriteScope& scope) { return insert_runs(scope, runs); });
+    MessageIds numbers;
+    const auto announce = [&](Session& session) { numbers = prefetch_trigger(session, runs); };
+    const auto insert = [&](WriteScope& scope) {
+        scope.message_ids = numbers;
+        return insert_runs(scope, runs);
+    };
+    return change(insert, announce);
 }
 
 std::vector<seam::Triggered> RowStore::trigger_in(

@@ -17,7 +17,7 @@ std::string to_json(const std::vector<std::string>& names) {
     return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// A row that somebody wrote by hand must not make the list of workers unreadable.
+// An invalid row, written by hand, must not make the list of workers fail.
 std::vector<std::string> from_json(std::string_view text) {
     const auto parsed = nlohmann::json::parse(text, nullptr, false);
     std::vector<std::string> names;
@@ -35,11 +35,12 @@ WorkerStatus to_status(std::string_view name) {
 void record_heartbeat(
     Session& session, WorkerId worker, Timestamp now, seam::HeartbeatResult& result
 ) {
+    using Row = sql::row::Heartbeat;
     Rows rows = session.query(sql::heartbeat, worker, now);
     result.known = rows.next();
     if (!result.known) return;
-    result.status = to_status(rows.text(0));
-    result.beats = rows.integer(1);
+    result.status = to_status(rows.text(Row::status));
+    result.beats = rows.integer(Row::beats);
 }
 
 }  // namespace
@@ -66,28 +67,35 @@ seam::HeartbeatResult RowStore::heartbeat(
     WorkerId worker, std::span<const seam::Write> extensions
 ) {
     seam::HeartbeatResult result;
+    Fences fences;
+    const auto announce = [&](Session& session) {
+        std::vector<const seam::Write*> writes;
+        for (const seam::Write& extension : extensions) writes.push_back(&extension);
+        if (!writes.empty()) fences = prefetch_fences(session, writes);
+    };
+    const auto beat_once = [&](Session& session, Timestamp now) {
+        seam::HeartbeatResult beat;
+        if (worker) record_heartbeat(session, worker, now, beat);
+        WriteScope scope(session, now, flow_plans_);
+        scope.fences = std::move(fences);
+        Settler settler(scope);
+        for (const seam::Write& extension : extensions)
+            beat.outcomes.push_back(settler.settle(extension, seam::Attempt::first));
+        return beat;
+    };
     try {
-        result = write([&](Session& session, Timestamp now) {
-            seam::HeartbeatResult beat;
-            if (worker) record_heartbeat(session, worker, now, beat);
-            WriteScope scope(session, now, flow_plans_);
-            Settler settler(scope);
-            for (const seam::Write& extension : extensions) {
-                beat.outcomes.push_back(settler.settle(extension, seam::Attempt::first));
-            }
-            return beat;
-        });
+        result = write(beat_once, announce);
     } catch (const Error& error) {
         if (!concerns_one_statement(error) || extensions.empty()) throw;
-        result = heartbeat(worker, {});  // the worker lives, whatever is wrong with one message
+        result = heartbeat(worker, {});  // the heartbeat counts, even if one extension is refused
         result.outcomes = commit(extensions, seam::Attempt::first);
     }
     return result;
 }
 
-// Any commit to the file may be the reason for the question.
+// The worker asks after any commit to the file.
 bool RowStore::has_news(seam::WorkerView& view) {
-    // A worker knows of the leases that its own store ends.
+    // A worker is informed of leases that its own store ends.
     const std::int64_t version = version_of_others();
     const bool others_wrote = std::exchange(view.version, version) != version;
     return read([&](Session& session) {
@@ -133,7 +141,7 @@ WorkerStatus RowStore::transition_worker(WorkerId worker, WorkerEvent event) {
         session.post(sql::set_worker_status, worker, std::string_view(next), now);
         return to_status(next);
     });
-    // Other processes, and other stores of this one, see the commit.
+    // Other processes, and other stores in this process, notice the commit.
     if (model::is_by_operator(event)) signals_.notify_workers();
     return status;
 }
@@ -141,7 +149,7 @@ WorkerStatus RowStore::transition_worker(WorkerId worker, WorkerEvent event) {
 std::vector<WorkerInfo> RowStore::workers(std::optional<WorkerId> only) {
     return read([&](Session& session) {
         std::optional<std::int64_t> only_id;
-        if (only) only_id = only->value();  // also 0, which is nobody's
+        if (only) only_id = only->value();  // also 0, which matches no worker
         using Row = store::row::Worker;
         std::vector<WorkerInfo> workers;
         Rows rows = session.query(sql::list_workers, only_id, current_time(session));

@@ -11,7 +11,7 @@ namespace pawl::rowstore {
 
 namespace {
 
-// What runs of flows have in common with all runs, and nothing else.
+// Whether only options are set that flows and other workflows have in common.
 bool fits_flow(const WorkflowOptions& options) {
     const bool some = options.dead_letter_workflow || options.audit || options.publish;
     return some && !options.max_attempts && !options.backoff_base && !options.backoff_cap &&
@@ -19,30 +19,34 @@ bool fits_flow(const WorkflowOptions& options) {
 }
 
 void refuse_other_queue(Session& session, const std::string& name, const WorkflowOptions& options) {
+    using Row = sql::row::FlowId;
     Rows rows = session.query(sql::flow_id, std::string_view(name));
-    if (!rows.next() || (!rows.null(0) && (!rows.flag(1) || fits_flow(options)))) return;
+    if (!rows.next() ||
+        (!rows.null(Row::workflow_id) && (!rows.flag(Row::is_flow) || fits_flow(options))))
+        return;
     throw Error(
         ErrorCode::invalid_argument,
-        rows.null(0) ? fmt::format(model::texts::not_a_workflow, name)
-                     : fmt::format(model::texts::workflow_is_flow, name)
+        rows.null(Row::workflow_id) ? fmt::format(model::texts::not_a_workflow, name)
+                                    : fmt::format(model::texts::workflow_is_flow, name)
     );
 }
 
-// A failed run of a dead letter workflow is handed on by that one's own: a chain that leads back
-// would never end.
+// A failed run of a dead letter workflow is passed on to the dead letter workflow of that one: a
+// cycle would never end.
 void refuse_dead_letter_cycle(Session& session, const std::string& name, QueueId forward_to) {
     std::string chain = name;
     for (QueueId next = forward_to; next;) {
+        using Row = sql::row::DeadLetterChain;
         Rows rows = session.query(sql::dead_letter_chain, next);
         if (!rows.next()) return;
-        chain.append(" -> ").append(rows.text(1));
-        if (rows.text(1) == name) {
+        chain.append(" -> ").append(rows.text(Row::workflow));
+        if (rows.text(Row::workflow) == name) {
             throw Error(
                 ErrorCode::invalid_argument,
                 fmt::format(model::texts::dead_letter_cycle, name, chain)
             );
         }
-        next = rows.id<QueueId>(0);
+        next = rows.id<QueueId>(Row::dead_letter_workflow_id);
     }
 }
 
@@ -61,7 +65,7 @@ QueueId find_dead_letter_workflow(
     return id;
 }
 
-// No archive: the run is the record. No limit of attempts: the run's own count.
+// No archive, because the run is the record. No limit of attempts: the run counts them.
 QueueId write_queue(
     Session& session, const std::string& name, const WorkflowOptions& options, Timestamp now
 ) {

@@ -1,4 +1,4 @@
-// A call of a queue's handler with one message, or a batch of them.
+// A call of a queue's handler with one message or a batch.
 #pragma once
 
 #include "runtime/call.h"
@@ -15,7 +15,7 @@ public:
     [[nodiscard]] std::string subject() const override;
     [[nodiscard]] std::optional<std::vector<seam::Write>> execute() override;
 
-    // What the handler decides for a single message of its batch; the others are archived. Throws
+    // Sets the handler's decision about one message of its batch; the others are archived. Throws
     // invalid_argument for a message that is not in the batch.
     void decide(const Message& message, seam::WriteAction action);
 

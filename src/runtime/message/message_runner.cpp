@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "engine/access.h"
 #include "model/backoff.h"
 #include "model/check.h"
 #include "model/run_error.h"
@@ -16,7 +17,7 @@ using seam::Write;
 
 namespace {
 
-// No retry: a dead letter, at the latest now.
+// No retry means that the message becomes a dead letter.
 void log_message_failure(
     const MessageCall& call,
     const Message& message,
@@ -46,7 +47,9 @@ void MessageCall::decide(const Message& message, seam::WriteAction action) {
     if (at == batch.end())
         throw Error(
             ErrorCode::invalid_argument,
-            fmt::format("message {} is not in this handler's hands", message.id.value())
+            fmt::format(
+                "message {} does not belong to this call of the handler", message.id.value()
+            )
         );
     decisions[static_cast<std::size_t>(at - batch.begin())] = std::move(action);
 }
@@ -54,9 +57,10 @@ void MessageCall::decide(const Message& message, seam::WriteAction action) {
 std::vector<Write> MessageRunner::run(MessageCall& call) const {
     call.decisions.resize(call.batch.size());
     try {
-        HandlerContext context(call);
         const CallMeter meter(call);
-        call.spec().handler(context);
+        detail::Access::with_context(call, [&](HandlerContext& context) {
+            call.spec().handler(context);
+        });
     } catch (...) {
         return failed(call, std::current_exception());
     }

@@ -1,4 +1,4 @@
-// Calls a queue's handler and says what shall be written about its messages.
+// Calls a queue's handler and returns the writes about its messages.
 #pragma once
 
 #include <exception>

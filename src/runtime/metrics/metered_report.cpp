@@ -58,7 +58,7 @@ void MeteredReport::done(const Write& write) const {
         case WriteKind::fail_task:
             return failed_task(write.as<seam::FailTask>());
         case WriteKind::suspend:
-            // A pause or a sleep is no failure.
+            // Pauses and sleeps do not count as retries.
             if (write.as<seam::Suspend>().status == RunStatus::running)
                 (seam::step_of(write) != nullptr ? meters_->step_retries : meters_->retries).add();
             return;
@@ -70,7 +70,7 @@ void MeteredReport::done(const Write& write) const {
     }
 }
 
-// Of messages the handler's call is measured, which may have many.
+// For messages the duration of the handler's call is measured, which may cover many messages.
 void MeteredReport::ended(Ending ending) const {
     meters_->endings[static_cast<std::size_t>(ending)].add();
     if (meters_->kind != HandlerMeters::Kind::messages) meters_->duration.observe(took_);
@@ -82,7 +82,7 @@ void MeteredReport::failed_task(const seam::FailTask& failure) const {
     meters_->duration.observe(took_);
 }
 
-// Of the watchdog: a step whose body did not return.
+// A checkpoint in a report comes from the watchdog: the step's body did not return.
 void MeteredReport::checkpointed(const StepWrite& step) const {
     if (step.status != StepStatus::error) return;
     meters_->steps_failed.add();

@@ -1,4 +1,4 @@
-// One execution's report to the store, as it is counted when the store has answered.
+// Counts the report of one execution when the store has answered.
 #pragma once
 
 #include "runtime/call.h"
@@ -8,8 +8,8 @@ namespace pawl::runtime {
 
 class MeteredReport {
 public:
-    // Taken when the report is made: how long it took is measured then. Costs nothing where nobody
-    // measures.
+    // Constructed when the report is created, to measure the duration. A no-op unless metrics are
+    // enabled.
     explicit MeteredReport(const Call& call);
 
     void committed(
@@ -28,7 +28,7 @@ private:
     bool last_attempt_ = false;  // of a task
 };
 
-// The call of a queue's handler, with all its messages, whatever becomes of them.
+// Measures a call of a queue's handler, with all its messages, whatever their outcome.
 class CallMeter {
 public:
     explicit CallMeter(const Call& call) : call_(call) {}
@@ -40,7 +40,7 @@ private:
     const Call& call_;
 };
 
-// Nothing was reported: it was lost on the way.
+// For a call whose lease was lost, so that nothing is reported.
 void meter_lost(const Call& call);
 
 }  // namespace pawl::runtime

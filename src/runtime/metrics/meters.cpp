@@ -6,13 +6,13 @@ namespace pawl::runtime {
 
 namespace {
 
-// In microseconds: half a millisecond to a day, for what users' code takes;
+// Bounds in microseconds. Half a millisecond to a day, for the user's code.
 constexpr std::array<std::int64_t, 21> work_times{
     500,           1'000,          2'500,         5'000,      10'000,      25'000,
     50'000,        100'000,        250'000,       500'000,    1'000'000,   2'500'000,
     5'000'000,     10'000'000,     30'000'000,    60'000'000, 300'000'000, 900'000'000,
     3'600'000'000, 14'400'000'000, 86'400'000'000};
-// a tenth to ten seconds for what the database or a sink takes.
+// A tenth of a millisecond to ten seconds, for the database and sinks.
 constexpr std::array<std::int64_t, 15> call_times{
     100,
     250,
@@ -38,6 +38,7 @@ HandlerMeters::Kind meter_kind(const HandlerSpec& spec) {
 
 std::vector<std::unique_ptr<HandlerMeters>> meters_of(const std::vector<HandlerSpec>& specs) {
     std::vector<std::unique_ptr<HandlerMeters>> meters;
+    meters.reserve(specs.size());
     for (const HandlerSpec& spec : specs) meters.push_back(std::make_unique<HandlerMeters>(spec));
     return meters;
 }

@@ -1,6 +1,6 @@
-// What a worker counts of its own work, for whoever exposes it. Handlers' threads come by here
-// thousands of times a second: no lock, no look-up, no text. Each handler has its meters from the
-// start, and a worker that nobody measures has none at all.
+// The counters of a worker. Handlers' threads update them thousands of times per second, so there
+// are no locks, lookups or texts: each handler has its meters from the start. Without metrics there
+// are none.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ private:
     std::atomic<std::uint64_t> value_ = 0;
 };
 
-// How often values fell into each bucket: up to the first bound, up to the second, ..., above all.
+// Counts values per bucket: up to the first bound, up to the second, ..., above all.
 class Histogram {
 public:
     // The bounds are constants, in ascending order.
@@ -42,11 +42,11 @@ private:
     std::atomic<std::int64_t> sum_ = 0;
 };
 
-// What becomes of a run, a task or a message in a worker's hands.
+// The outcome of a run, a task or a message in a worker.
 enum class Ending { success, error, cancelled, delegated, released };
 inline constexpr std::size_t ending_count = 5;
 
-// Of one handler: a workflow's, a flow's or a queue's.
+// The meters of one handler: of a workflow, a flow or a queue.
 struct HandlerMeters {
     enum class Kind { runs, tasks, messages };
 
@@ -60,15 +60,15 @@ struct HandlerMeters {
     Counter steps_succeeded;
     Counter steps_failed;
     Counter lease_losses;
-    // In microseconds. Of a run from its first start to its end; of a task, or a handler's call
-    // with its messages, only that.
+    // In microseconds. For a run from its first start to its end; for a task, or a handler's call
+    // with its messages, only the call.
     Histogram duration;
     Histogram step_duration;
 };
 
 struct WorkerMeters {
     explicit WorkerMeters(const WorkerOptions& options);
-    // Of a handler of the same options.
+    // The meters of a handler from the same options.
     [[nodiscard]] HandlerMeters* of(const HandlerSpec& spec) const;
 
     const HandlerSpec* const first_handler;

@@ -1,5 +1,4 @@
-// Where a worker's meters can be read from outside. The runtime opens and closes it and knows
-// nothing of how it is done.
+// Exposes a worker's meters. The runtime opens and closes it and does not depend on the protocol.
 #pragma once
 
 #include <functional>
@@ -13,13 +12,13 @@ namespace pawl::runtime {
 class MetricsEndpoint {
 public:
     MetricsEndpoint() = default;
-    virtual ~MetricsEndpoint() = default;  // nobody can connect any more
+    virtual ~MetricsEndpoint() = default;  // stops listening
     MetricsEndpoint(const MetricsEndpoint&) = delete;
     MetricsEndpoint& operator=(const MetricsEndpoint&) = delete;
     [[nodiscard]] virtual int port() const = 0;
 };
 
-// The options have MetricsOptions. Throws listen_failed, backend_missing.
+// The options contain MetricsOptions. Throws listen_failed, backend_missing.
 using OpenMetrics = std::function<
     std::unique_ptr<MetricsEndpoint>(const WorkerOptions&, std::shared_ptr<const WorkerMeters>)>;
 

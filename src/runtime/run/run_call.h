@@ -28,8 +28,8 @@ public:
     [[nodiscard]] std::string subject() const override;
     [[nodiscard]] std::optional<std::vector<seam::Write>> execute() override;
     [[nodiscard]] bool has_steps() const override { return true; }
-    // A run's time began with its first start, by the database's clock; from the claim on ours
-    // counts.
+    // Measured from the run's first start, by the database's clock up to the claim and by the local
+    // clock after it.
     [[nodiscard]] std::chrono::microseconds time_taken() const override;
 
     [[nodiscard]] RunId id() const { return RunId(message.id.value()); }

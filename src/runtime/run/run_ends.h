@@ -1,4 +1,4 @@
-// How runs end, as writes.
+// The writes that end runs.
 #pragma once
 
 #include "model/event_kinds.h"
@@ -10,8 +10,8 @@ namespace pawl::runtime {
 [[nodiscard]] seam::Write failure_write(const RunCall& call, const Json& error);
 [[nodiscard]] seam::Write timeout_write(const RunCall& call);
 
-// The event for the write of a run, if its workflow's audit level records this kind. Only then is
-// `data`, a function that returns JSON text, called.
+// The event of a run's write, if the workflow's audit level records this kind; only then `data` is
+// called, which returns JSON text.
 template <class Data>
 [[nodiscard]] base::HeapOptional<seam::AuditEvent> audited(
     const RunCall& call, model::EventKind kind, const Data& data
@@ -20,7 +20,7 @@ template <class Data>
     return seam::AuditEvent{std::string(to_string(kind)), data()};
 }
 
-// Of an event about a step: which one, and the number of its execution.
+// The data of an event about a step: its id and attempt.
 [[nodiscard]] std::string step_event_data(const seam::StepWrite& step);
 
 }  // namespace pawl::runtime

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/access.h"
 #include "engine/reconnect.h"
 #include "model/check.h"
 #include "model/check_run.h"
@@ -34,9 +35,8 @@ std::chrono::microseconds RunCall::time_taken() const {
 std::optional<Write> RunRunner::run(RunCall& call) {
     if (!load_steps(call)) return std::nullopt;
     RunContext context(call, committer_, backend_);
-    if (context.deadline() && *context.deadline() <= RunContext::Clock::now())
-        return timeout_write(call);
-    const Watchdog::WatchScope scope(watchdog_, context);
+    if (context.execution.time_is_over()) return timeout_write(call);
+    const Watchdog::WatchScope scope(watchdog_, context.deadlines);
     return invoke(call, context);
 }
 
@@ -48,7 +48,7 @@ bool RunRunner::load_steps(RunCall& call) {
         return true;
     } catch (const std::exception& error) {
         backend_.log().warning(fmt::format(
-            "run {} comes back after its lease, its steps could not be read: {}",
+            "cannot read the steps of run {}, it will be delivered again after its lease: {}",
             call.id().value(),
             error.what()
         ));
@@ -57,12 +57,13 @@ bool RunRunner::load_steps(RunCall& call) {
 }
 
 std::optional<Write> RunRunner::invoke(RunCall& call, RunContext& context) {
-    Context user_context(context);
     Json output;
     std::exception_ptr thrown;
     try {
-        output = call.spec().workflow(user_context, call.message.payload);
-        if (context.end() == RunContext::End::none)
+        output = detail::Access::with_context(context, [&](Context& user_context) {
+            return call.spec().workflow(user_context, call.message.payload);
+        });
+        if (context.execution.end() == RunExecution::End::none)
             model::check_output(
                 "the run's output", output.text, backend_.options().max_payload_bytes
             );
@@ -71,30 +72,31 @@ std::optional<Write> RunRunner::invoke(RunCall& call, RunContext& context) {
     } catch (...) {
         thrown = std::current_exception();
     }
-    // Somebody caught the unwinding: the run is suspended all the same.
-    if (context.end() != RunContext::End::none) return ended_early(call, context, true);
-    if (context.cancelled()) return std::nullopt;
-    return thrown ? thrown_outside(call, context, thrown) : success_write(call, std::move(output));
+    // The function caught the exception Unwinding: the run is suspended nevertheless.
+    if (context.execution.end() != RunExecution::End::none) return ended_early(call, context, true);
+    if (context.execution.cancelled()) return std::nullopt;
+    return thrown ? thrown_outside(call, context.execution, thrown)
+                  : success_write(call, std::move(output));
 }
 
 std::optional<Write> RunRunner::ended_early(RunCall& call, RunContext& context, bool swallowed) {
-    switch (context.end()) {
-        case RunContext::End::none:  // an Unwinding of another run, thrown by the user's code
-        case RunContext::End::lost:
+    switch (context.execution.end()) {
+        case RunExecution::End::none:  // the user's code threw the Unwinding of another run
+        case RunExecution::End::lost:
             return std::nullopt;
-        case RunContext::End::timed_out:
+        case RunExecution::End::timed_out:
             return timeout_write(call);
-        case RunContext::End::suspended:
+        case RunExecution::End::suspended:
             break;
     }
-    Write write = context.suspension();
+    Write write = context.execution.suspension();
     if (swallowed) {
         call.log().write(
             LogLevel::warning,
             fmt::format(
-                "run {} of workflow '{}': its function caught what suspends it, with catch (...): "
-                "the "
-                "result is discarded and the run is suspended all the same; let it pass",
+                "run {} of workflow '{}' is suspended and its result discarded: its function "
+                "caught "
+                "the exception that suspends it, rethrow it in catch (...)",
                 call.id().value(),
                 call.workflow->name
             )
@@ -105,7 +107,7 @@ std::optional<Write> RunRunner::ended_early(RunCall& call, RunContext& context, 
 }
 
 Write RunRunner::thrown_outside(
-    const RunCall& call, const RunContext& context, const std::exception_ptr& thrown
+    const RunCall& call, const RunExecution& execution, const std::exception_ptr& thrown
 ) {
     try {
         std::rethrow_exception(thrown);
@@ -115,7 +117,7 @@ Write RunRunner::thrown_outside(
     }
     const Thrown why = model::describe(thrown);
     if (why.kind == Thrown::Kind::pause) {
-        Suspend pause = context.suspension_for(
+        Suspend pause = execution.suspension_for(
             RunStatus::paused, why.delay.value_or(backend_.options().pause_check_interval)
         );
         pause.last_error = model::storable_text(why.message);
@@ -131,13 +133,13 @@ Write RunRunner::thrown_outside(
         write.action = std::move(pause);
         return write;
     }
-    const int attempts = context.failed_attempts();
+    const int attempts = execution.failed_attempts();
     const RunError error{why.type, why.message, {}, attempts};
-    if (why.kind == Thrown::Kind::permanent || attempts >= context.max_attempts())
+    if (why.kind == Thrown::Kind::permanent || attempts >= execution.max_attempts())
         return failure_write(call, model::to_json(error));
-    const Duration delay = why.delay.value_or(context.backoff(attempts - 1));
-    call.log().failed(call.subject(), {attempts, context.max_attempts(), delay}, why.message);
-    Suspend retry = context.suspension_for(RunStatus::running, delay);
+    const Duration delay = why.delay.value_or(execution.backoff(attempts - 1));
+    call.log().failed(call.subject(), {attempts, execution.max_attempts(), delay}, why.message);
+    Suspend retry = execution.suspension_for(RunStatus::running, delay);
     retry.attempts = attempts;
     retry.last_error = model::storable_text(model::readable(error));
     Write write{call.lease(), std::move(retry)};

@@ -1,4 +1,4 @@
-// Calls a workflow's function for one run and says what shall be written at the end.
+// Calls a workflow's function for one run and returns the write about its outcome.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ public:
     RunRunner(Committer& committer, seam::Engine& backend, Watchdog& watchdog)
         : committer_(committer), backend_(backend), watchdog_(watchdog) {}
 
-    // None: the run is not ours any more.
+    // Nullopt if the lease was lost.
     [[nodiscard]] std::optional<seam::Write> run(RunCall& call);
 
 private:
@@ -24,7 +24,7 @@ private:
         RunCall& call, RunContext& context, bool swallowed
     );
     [[nodiscard]] seam::Write thrown_outside(
-        const RunCall& call, const RunContext& context, const std::exception_ptr& thrown
+        const RunCall& call, const RunExecution& execution, const std::exception_ptr& thrown
     );
 
     Committer& committer_;

@@ -47,7 +47,7 @@ int StepLog::position(const std::string& id) {
 }
 
 int failures(const seam::ReplayStep& step) {
-    // A row that says RUNNING names the attempt that was under way; it never came to an end.
+    // A RUNNING row has the number of the attempt in progress, which never ended.
     return step.status == StepStatus::running ? step.attempt - 1 : step.attempt;
 }
 

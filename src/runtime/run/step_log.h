@@ -1,4 +1,4 @@
-// What a run knows of its steps while it executes: the recorded ones, and the ids given out so far.
+// The steps that a run knows while it executes: the recorded ones, and the ids used so far.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ public:
     explicit StepLog(std::vector<seam::ReplayStep> recorded);
 
     // The name itself, or "name#2" for its second use in this execution, and so on. Throws
-    // invalid_argument for a name that no step can have.
+    // invalid_argument for a name that is not a valid step id.
     [[nodiscard]] std::string next_id(const std::string& name);
-    // The id that next_id() gave last for this name.
+    // The last id that next_id() returned for this name.
     [[nodiscard]] std::string last_id(const std::string& name) const;
     [[nodiscard]] const seam::ReplayStep* find(const std::string& id) const;
-    // Where the step stands in the run: its recorded place, or the next one.
+    // The position of the step in the run: the recorded one, or the next.
     [[nodiscard]] int position(const std::string& id);
-    // True while recorded results are left that this execution has not come to.
+    // True while there are recorded results that this execution has not reached.
     [[nodiscard]] bool replaying() const { return results_left_ > 0; }
 
 private:
@@ -36,7 +36,7 @@ private:
     return status == StepStatus::success || status == StepStatus::error ||
            status == StepStatus::skipped;
 }
-// How often its body has failed so far.
+// The number of failed executions so far.
 [[nodiscard]] int failures(const seam::ReplayStep& step);
 
 }  // namespace pawl::runtime

@@ -13,12 +13,12 @@ using seam::WriteStatus;
 namespace {
 constexpr int beats_per_lease = 3;
 constexpr Duration repeat_failed = 1s;
-// Under load every commit of another process may ask for a check.
+// Limits the checks: under load every commit of another process may request one.
 constexpr Duration between_checks = 100ms;
 constexpr Duration repeat_busy_first = 5ms;
 constexpr Duration repeat_busy_last = 20ms;
 
-// The one goes on while the machine sleeps, the other does not.
+// The difference between a clock that continues while the machine sleeps and one that does not.
 std::chrono::nanoseconds between_clocks() {
     return std::chrono::system_clock::now().time_since_epoch() -
            LeaseTable::Clock::now().time_since_epoch();
@@ -38,8 +38,7 @@ Heartbeat::Heartbeat(
       outage_(backend.outage()),
       leases_(leases),
       hooks_(std::move(hooks)),
-      thread_([this](const std::stop_token& stop) { work(stop); }),
-      expiry_([&leases](const std::stop_token& stop) { leases.expire_in_time(stop); }) {
+      thread_([this](const std::stop_token& stop) { work(stop); }) {
     leases_.on_shorter([this] {
         {
             const std::lock_guard lock(mutex_);
@@ -57,8 +56,6 @@ Heartbeat::~Heartbeat() {
 void Heartbeat::stop() {
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();
-    expiry_.request_stop();
-    if (expiry_.joinable()) expiry_.join();
 }
 
 void Heartbeat::beat_now() {
@@ -103,7 +100,7 @@ Duration Heartbeat::until_next() {
     return failed_ ? std::min<Duration>(interval, repeat_failed) : interval;
 }
 
-// A beat that fails says why.
+// If the check fails, the heartbeat is sent and reports the error.
 bool Heartbeat::has_news() {
     try {
         return hooks_.has_news();
@@ -143,7 +140,7 @@ void Heartbeat::beat(const std::stop_token& stop) {
     leases_.extended(extensions, result.outcomes, asked_at);
     if (!result.known) return hooks_.unknown(worker, "its row is gone");
     if (result.beats > 0) {
-        // The count only grows, unless the store is an older one than the last beat has seen.
+        // The count only grows, unless the store was restored to an older state.
         const bool restored = worker == counted_ && result.beats <= beats_;
         counted_ = worker;
         beats_ = result.beats;
@@ -153,8 +150,8 @@ void Heartbeat::beat(const std::stop_token& stop) {
     repeat_busy(std::move(extensions), std::move(result.outcomes), stop);
 }
 
-// A run that records one step after the other has its row locked most of the time: its lease would
-// end if each beat tried once.
+// Retries busy leases: a run that records many steps has its row locked most of the time, so its
+// lease would expire if each heartbeat tried only once.
 void Heartbeat::repeat_busy(
     std::vector<Write> extensions, std::vector<WriteOutcome> outcomes, const std::stop_token& stop
 ) {

@@ -1,6 +1,6 @@
-// Extends everything this process holds, in one batch per interval, over a connection of its own,
-// and learns what an operator wants of the worker. Where no beat gets through, leases end at their
-// time all the same.
+// Extends all leases of this process, in one batch per interval, over its own connection, and reads
+// the status that an operator has set. It has its own thread, so that nothing delays a heartbeat.
+// Leases that no heartbeat extends end at their time (lease_expiry.h).
 #pragma once
 
 #include <atomic>
@@ -17,18 +17,18 @@ namespace pawl::runtime {
 class Heartbeat {
 public:
     struct Hooks {
-        std::function<void()> before;                    // each beat
-        std::function<void(WorkerStatus)> apply_status;  // what is stored
-        // The store has no row for the worker, or is older than the worker's last beat.
+        std::function<void()> before;                    // called before each heartbeat
+        std::function<void(WorkerStatus)> apply_status;  // called with the stored status
+        // The store has no row for the worker, or is older than the worker's last heartbeat.
         std::function<void(WorkerId, std::string_view why)> unknown;
-        // Whether a beat would tell the worker more than it knows; see Engine::has_news().
+        // Whether a heartbeat would report something new to the worker; see Engine::has_news().
         std::function<bool()> has_news;
-        // None got through, or the machine has slept: others may have missed theirs, too.
+        // A heartbeat failed, or the machine has slept: other workers may have missed theirs too.
         std::function<void()> missed;
     };
 
-    // Beats come at least every `interval`; where a lease is held that would not live to see
-    // three of them, sooner, and so does the next after one that did not get through.
+    // Sends a heartbeat at least every `interval`; more often if a held lease is shorter than three
+    // intervals, and after a failed heartbeat.
     Heartbeat(
         seam::Engine& backend,
         const std::atomic<WorkerId>& worker,
@@ -39,8 +39,8 @@ public:
     ~Heartbeat();
     Heartbeat(const Heartbeat&) = delete;
     Heartbeat& operator=(const Heartbeat&) = delete;
-    void beat_now();   // returns at once
-    void check_now();  // beats if there is news; returns at once
+    void beat_now();   // returns immediately
+    void check_now();  // sends a heartbeat if there is news; returns immediately
     void stop();       // idempotent
 
 private:
@@ -64,15 +64,14 @@ private:
     std::mutex mutex_;
     std::condition_variable_any changed_;
     bool wanted_ = false;
-    bool sooner_ = false;  // there is a shorter lease than before
+    bool sooner_ = false;  // a shorter lease was added
     bool check_ = false;   // something was written that may concern the worker
-    bool failed_ = false;  // the last beat
-    WorkerId counted_;     // whose beats these are
+    bool failed_ = false;  // whether the last heartbeat failed
+    WorkerId counted_;     // the worker that beats_ belongs to
     std::int64_t beats_ = 0;
     LeaseTable::Clock::time_point next_check_{};
     LeaseTable::Clock::time_point last_ = LeaseTable::Clock::now();
     std::jthread thread_;
-    std::jthread expiry_;  // beats may be held up by the database
 };
 
 }  // namespace pawl::runtime

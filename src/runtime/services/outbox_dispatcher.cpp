@@ -20,8 +20,8 @@ using seam::OutboxReport;
 
 namespace {
 
-constexpr Duration look_deaf = 500ms;  // where other processes cannot wake us
-// On SQLite every commit of others is a wake-up.
+constexpr Duration dispatch_without_notify = 500ms;  // if other processes cannot wake this one
+// On SQLite every commit of another process is a wake-up.
 constexpr Duration dispatch_at_most_every = 20ms;
 
 constexpr std::array outbox_wakes{seam::outbox_changed};
@@ -94,7 +94,7 @@ void OutboxDispatcher::stop() {
         for (const OutboxDelivery& delivery : line.events) unsent.push_back(given_back(delivery));
         shift_->reporter.add(std::move(unsent), OutboxReporter::Line::continues);
     }
-    shift_.reset();  // writes the reports
+    shift_.reset();  // its destructor writes the reports
 }
 
 int OutboxDispatcher::dispatch_once() {
@@ -149,19 +149,20 @@ void OutboxDispatcher::claim(Shift& shift, const std::stop_token& stop) {
     }
 }
 
-// Until there are lines.
+// Claims until there are lines.
 void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop) {
     seam::WakeHub& hub = backend_->wake_hub();
     base::Outage::Reporter outage(backend_->outage());
     while (!stop.stop_requested()) {
         const auto ticket = hub.ticket();
-        const auto looked_at = Clock::now();
+        const auto claimed_at = Clock::now();
         {
             const std::lock_guard lock(shift.mutex);
             shift.freed = false;
         }
         Duration pause = options_.poll_interval;
-        if (!backend_->capabilities().remote_wakeups) pause = std::min(pause, look_deaf);
+        if (!backend_->capabilities().remote_wakeups)
+            pause = std::min(pause, dispatch_without_notify);
         try {
             const auto next_due = claim_lines(shift);
             outage.succeeded();
@@ -173,7 +174,7 @@ void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop)
                 backend_->log().warning(
                     fmt::format("claim of outbox events failed, retrying: {}", error.what())
                 );
-            pause = look_after_error;
+            pause = pause_after_error;
         }
         if (pause <= Duration::zero()) continue;
         const auto until = Clock::now() + pause;
@@ -182,13 +183,13 @@ void OutboxDispatcher::claim_when_due(Shift& shift, const std::stop_token& stop)
         shift.changed.wait_until(
             lock,
             stop,
-            std::min(looked_at + dispatch_at_most_every, until),
+            std::min(claimed_at + dispatch_at_most_every, until),
             [&] { return shift.freed; }
         );
     }
 }
 
-// Until there are lines, or nothing is due and nothing is in hand any more.
+// Claims until there are lines, or nothing is due and no line is being delivered.
 void OutboxDispatcher::claim_rest(Shift& shift) {
     while (true) {
         int in_hand = 0;
@@ -199,17 +200,18 @@ void OutboxDispatcher::claim_rest(Shift& shift) {
         const auto next_due = engine::retrying(*backend_, [&] { return claim_lines(shift); });
         std::unique_lock lock(shift.mutex);
         if (!shift.lines.empty()) return;
-        if (next_due && *next_due <= Duration::zero()) continue;  // not all was looked at
+        // Not all aggregates were searched.
+        if (next_due && *next_due <= Duration::zero()) continue;
         shift.over = in_hand == 0;
         if (shift.over) return;
-        // A line that was in hand may leave a rest: claim again when it has ended.
+        // A line in delivery may have more events: claim again when it has ended.
         shift.changed.wait(lock, [&] { return shift.in_hand < in_hand; });
     }
 }
 
 std::optional<Duration> OutboxDispatcher::claim_lines(Shift& shift) {
     const auto asked_at = Clock::now();
-    // One line may take the whole batch: the other threads claim for themselves.
+    // One line may use the whole batch; the other threads claim for themselves.
     seam::OutboxClaim claim =
         backend_->claim_outbox(options_.batch, options_.batch, options_.lease);
     const std::lock_guard lock(shift.mutex);
@@ -238,8 +240,8 @@ void OutboxDispatcher::deliver(Shift& shift, Line line, const std::stop_token& s
         } else {
             log_failure(delivery.event, report);
         }
-        // Events behind one that is retried wait for it. They are given back in the same report:
-        // no claim may find the first one waiting and the others still leased.
+        // Later events of the line wait for one that is retried. They are released in the same
+        // report: no claim may find the first one waiting and the others still leased.
         continues = report.kind != OutboxReport::Kind::retry;
         unsent.push_back(report);
         if (continues && &delivery != &line.events.back())
@@ -251,7 +253,7 @@ void OutboxDispatcher::deliver(Shift& shift, Line line, const std::stop_token& s
 OutboxReport OutboxDispatcher::send(const OutboxDelivery& delivery) const {
     if (meters_ == nullptr) return to_report(delivery, call_sink(delivery.event));
     const auto began_at = Clock::now();
-    const OutboxReport report = to_report(delivery, call_sink(delivery.event));
+    OutboxReport report = to_report(delivery, call_sink(delivery.event));
     meters_->delivery_duration.observe(
         std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began_at)
     );
@@ -278,7 +280,10 @@ SinkResult OutboxDispatcher::call_sink(const OutboxEvent& event) const {
     } catch (const std::exception& error) {
         return {SinkResult::Kind::retry, error.what(), {}};
     } catch (...) {
-        return {SinkResult::Kind::retry, "the sink threw what is no std::exception", {}};
+        return {
+            SinkResult::Kind::retry,
+            "the sink threw an exception that is not a std::exception",
+            {}};
     }
 }
 
@@ -311,7 +316,7 @@ OutboxReport OutboxDispatcher::to_report(const OutboxDelivery& delivery, const S
 void OutboxDispatcher::log_failure(const OutboxEvent& event, const OutboxReport& report) const {
     if (report.kind == OutboxReport::Kind::park) {
         backend_->log().error(fmt::format(
-            "event {} ({}) is parked after {} attempts: {}",
+            "outbox event {} ({}) is parked after {} attempts: {}",
             event.id,
             event.type,
             event.attempts,
@@ -319,7 +324,7 @@ void OutboxDispatcher::log_failure(const OutboxEvent& event, const OutboxReport&
         ));
     } else {
         backend_->log().info(fmt::format(
-            "event {} ({}) is tried again in {} ms: {}",
+            "outbox event {} ({}) failed, next retry in {} ms: {}",
             event.id,
             event.type,
             report.delay.count(),

@@ -1,13 +1,12 @@
 // Delivers the outbox: its threads take lines (the events of one aggregate, in order) and call the
-// sink for one event after the other. A thread that finds no line left claims more, so that a slow
-// aggregate does not hold up the others. An OutboxReporter writes the results.
+// sink for one event after the other. A thread that finds no line claims more, so that a slow
+// aggregate does not delay the others. An OutboxReporter writes the results.
 //
-// If the process dies between a delivery and its report, the event is delivered again when the
-// lease expires, with the same event_id. The same goes for a delivery that takes longer than the
-// lease.
+// If the process crashes between a delivery and its report, or the delivery takes longer than the
+// lease, the event is delivered again when the lease expires, with the same event_id.
 //
-// The rest of a line can be claimed only after the report of what was claimed before. So each
-// report that ends a line makes the dispatcher claim again, without waiting for its poll interval.
+// More events of a line can be claimed only after the report about the previous ones. So each
+// report that ends a line makes the dispatcher claim again without waiting for its poll interval.
 #pragma once
 
 #include <chrono>
@@ -42,11 +41,11 @@ public:
     OutboxDispatcher(const OutboxDispatcher&) = delete;
     OutboxDispatcher& operator=(const OutboxDispatcher&) = delete;
 
-    // All idempotent; a stopped one may be started again.
+    // All are idempotent. A stopped dispatcher can be started again.
     void start();
-    void request_stop();  // returns at once: no delivery begins any more
-    void stop();          // waits for those under way, gives the rest back
-    // Returns when nothing is due any more; how many were delivered. Throws what the store throws.
+    void request_stop();  // returns immediately; no delivery begins anymore
+    void stop();          // waits for deliveries in progress, releases the other events
+    // Returns the number of delivered events when nothing is due. Throws the store's errors.
     int dispatch_once();
 
 private:
@@ -54,29 +53,30 @@ private:
     enum class Mode { once, forever };
     struct Line {
         std::vector<seam::OutboxDelivery> events;
-        Clock::time_point start_until;  // no delivery begins later: it might outlive the lease
+        // No delivery begins later, because it might outlive the lease.
+        Clock::time_point start_until;
     };
-    // One start() or one dispatch_once(): what its threads share.
+    // State shared by the threads of one start() or one dispatch_once().
     struct Shift {
         Shift(Mode how, const OutboxDispatcher& dispatcher);
         const Mode mode;
         std::mutex mutex;
         std::condition_variable_any changed;
         std::deque<Line> lines;
-        int in_hand = 0;        // lines that are being delivered or reported
+        int in_hand = 0;        // lines being delivered or reported
         bool freed = false;     // a line has ended since the last claim began
         bool claiming = false;  // by one thread at a time
-        bool over = false;      // of Mode::once: nothing is due any more
+        bool over = false;      // in Mode::once: nothing is due
         int delivered = 0;
-        std::exception_ptr failure;  // of Mode::once
-        OutboxReporter reporter;     // last: its thread uses the others
+        std::exception_ptr failure;  // in Mode::once
+        OutboxReporter reporter;     // last, because its thread uses the others
     };
 
     void work(Shift& shift, const std::stop_token& stop);
     void claim(Shift& shift, const std::stop_token& stop);
     void claim_when_due(Shift& shift, const std::stop_token& stop);
     void claim_rest(Shift& shift);
-    // Adds what it gets to the shift's lines. Returns after how long to look again.
+    // Adds claimed events to the shift's lines. Returns when to claim again.
     std::optional<Duration> claim_lines(Shift& shift);
     void deliver(Shift& shift, Line line, const std::stop_token& stop);
     [[nodiscard]] SinkResult call_sink(const OutboxEvent& event) const;
@@ -90,7 +90,7 @@ private:
     const std::shared_ptr<seam::Engine> backend_;
     const Sink sink_;
     const DispatcherOptions options_;
-    WorkerMeters* const meters_;  // null: nobody measures
+    WorkerMeters* const meters_;  // null unless metrics are enabled
 
     std::mutex lifecycle_;
     std::unique_ptr<Shift> shift_;

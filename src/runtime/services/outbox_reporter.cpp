@@ -51,8 +51,8 @@ void OutboxReporter::work(const std::stop_token& stop) {
     }
 }
 
-// Repeating a report changes nothing. If one cannot be written at all, the events are delivered
-// again when their lease expires.
+// Reports are idempotent, so they are repeated. If a report cannot be written, the events are
+// delivered again when their lease expires.
 void OutboxReporter::write(const std::vector<OutboxReport>& reports) {
     engine::Retry retry(*backend_);
     bool repeated = false;
@@ -62,7 +62,7 @@ void OutboxReporter::write(const std::vector<OutboxReport>& reports) {
             const auto lost = std::ranges::count(outcomes, seam::WriteStatus::lease_lost);
             if (lost > 0 && !repeated)
                 backend_->log().warning(fmt::format(
-                    "{} events took longer than the dispatcher's lease of {} ms: they may be "
+                    "{} outbox events took longer than the dispatcher's lease of {} ms and may be "
                     "delivered twice",
                     lost,
                     lease_.count()
@@ -71,9 +71,11 @@ void OutboxReporter::write(const std::vector<OutboxReport>& reports) {
         } catch (const Error& error) {
             repeated = repeated || error.in_doubt();
             if (error.retryable() && retry.wait(error)) continue;
-            backend_->log().error(
-                fmt::format("{} events will be delivered again: {}", reports.size(), error.what())
-            );
+            backend_->log().error(fmt::format(
+                "cannot report {} outbox events, they will be delivered again: {}",
+                reports.size(),
+                error.what()
+            ));
             return;
         }
     }

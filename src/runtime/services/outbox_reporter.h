@@ -1,6 +1,6 @@
-// Reports the results of deliveries to the store, on its own thread: each write takes all results
-// that are there at that moment. A fast sink is not held up by one commit per event, and the result
-// of a slow one is reported as soon as the sink returns.
+// Reports the results of deliveries to the store, on its own thread. Each write takes all pending
+// results, so a fast sink does not wait for one commit per event, and the result of a slow one is
+// reported as soon as the sink returns.
 #pragma once
 
 #include <condition_variable>
@@ -19,15 +19,15 @@ class OutboxReporter {
 public:
     enum class Line { continues, ends };
 
-    // `lines_ended` is called from the reporter's thread with the number of lines whose last report
-    // was written (or given up). `max_unwritten` bounds what a crash delivers again.
+    // `lines_ended` is called on the reporter's thread with the number of lines whose last report
+    // was written (or dropped). `max_unwritten` bounds how many events a crash delivers again.
     OutboxReporter(
         std::shared_ptr<seam::Engine> backend,
         Duration lease,
         std::size_t max_unwritten,
         std::function<void(int)> lines_ended
     );
-    // Writes what is left.
+    // Writes the pending reports.
     ~OutboxReporter();
     OutboxReporter(const OutboxReporter&) = delete;
     OutboxReporter& operator=(const OutboxReporter&) = delete;

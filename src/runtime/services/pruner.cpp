@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "runtime/sleep_until_stop.h"
-
 namespace pawl::runtime {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Percent of the time. Batches take longer while the database is busy, and so do the pauses.
-constexpr int share_beside_work = 5;
+// Percent of the time. If the database is busy, batches take longer, and so do the pauses.
+constexpr int share_when_busy = 5;
 constexpr int share_when_idle = 20;
 constexpr Duration prune_after_error = std::chrono::minutes(1);
 
@@ -22,39 +20,34 @@ Pruner::~Pruner() {
     stop();
 }
 
-void Pruner::start() {
+void Pruner::start(ServiceTimer& timer) {
     const std::lock_guard lock(lifecycle_);
-    if (!thread_.joinable())
-        thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+    if (service_) return;
+    service_.emplace(timer, "pruner", [this](Clock::time_point) { return tick(); });
+    service_->start();
 }
 
 void Pruner::stop() {
     const std::lock_guard lock(lifecycle_);
-    if (thread_.joinable()) {
-        thread_.request_stop();
-        thread_.join();
-        thread_ = {};
-    }
+    service_.reset();
     hand_back();
 }
 
-void Pruner::work(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-        Duration pause = std::min(prune_after_error, backend_.options().prune_interval);
-        try {
-            pause = look();
-        } catch (const std::exception& error) {
-            const std::lock_guard lock(look_mutex_);
-            pass_.reset();
-            if (!base::Outage::Reporter(backend_.outage()).failed(error))
-                backend_.log().warning(fmt::format("pruning failed, retrying: {}", error.what()));
-        }
-        sleep_until_stop(Clock::now() + pause, stop);
+Clock::time_point Pruner::tick() {
+    Duration pause = std::min(prune_after_error, backend_.options().prune_interval);
+    try {
+        pause = run_batch();
+    } catch (const std::exception& error) {
+        const std::lock_guard lock(batch_mutex_);
+        pass_.reset();
+        if (!base::Outage::Reporter(backend_.outage()).failed(error))
+            backend_.log().warning(fmt::format("pruning failed, retrying: {}", error.what()));
     }
+    return Clock::now() + pause;
 }
 
-Duration Pruner::look() {
-    const std::lock_guard lock(look_mutex_);
+Duration Pruner::run_batch() {
+    const std::lock_guard lock(batch_mutex_);
     const Duration interval = backend_.options().prune_interval;
     if (!pass_) {
         const auto turn = backend_.claim_prune(interval, seam::PruneTurn::next);
@@ -65,7 +58,7 @@ Duration Pruner::look() {
         backend_.claim_prune(interval, seam::PruneTurn::keep);
         claimed_at_ = Clock::now();
     }
-    if (pass_->step()) return pass_->pause(busy_() ? share_beside_work : share_when_idle);
+    if (pass_->step()) return pass_->pause(busy_() ? share_when_busy : share_when_idle);
     end_pass();
     return interval;
 }
@@ -85,15 +78,18 @@ void Pruner::end_pass() {
     pass_.reset();
 }
 
-// In the middle of a pass: another worker goes on at once.
+// In the middle of a pass: lets another worker continue immediately.
 void Pruner::hand_back() {
-    const std::lock_guard lock(look_mutex_);
+    const std::lock_guard lock(batch_mutex_);
     if (!pass_) return;
     pass_.reset();
     try {
         backend_.claim_prune(Duration::zero(), seam::PruneTurn::keep);
     } catch (const std::exception& error) {
-        backend_.log().info(fmt::format("the next pruning waits for its time: {}", error.what()));
+        backend_.log().info(fmt::format(
+            "cannot hand back the pruning turn, the next pass starts after prune_interval: {}",
+            error.what()
+        ));
     }
 }
 

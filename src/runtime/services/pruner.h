@@ -1,45 +1,45 @@
-// Prunes what the policies of retention let go. Every worker has one; the store gives one of them
-// the turn, at most once per prune_interval. It works a batch at a time and rests in between, so
-// that live work hardly notices. One that dies leaves nothing half done: the next pass goes on.
+// Prunes rows according to the retention policies. Every worker has one; the store grants the turn
+// to one of them, at most once per prune_interval. It prunes in batches with pauses, so that live
+// work is hardly affected. After a crash, the next pass continues.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "engine/prune_pass.h"
+#include "runtime/services/service_timer.h"
 
 namespace pawl::runtime {
 
 class Pruner {
 public:
-    // `busy`: whether this process has live work in hand.
+    // `busy` returns whether this process holds leases.
     Pruner(seam::Engine& backend, std::function<bool()> busy)
         : backend_(backend), busy_(std::move(busy)) {}
     ~Pruner();
     Pruner(const Pruner&) = delete;
     Pruner& operator=(const Pruner&) = delete;
 
-    // Both idempotent; a stopped one may be started again.
-    void start();
+    // Both are idempotent. A stopped pruner can be started again.
+    void start(ServiceTimer& timer);
     void stop();
-    // One batch, where it is our turn. Returns after how long to look again.
-    Duration look();
+    // Prunes one batch if it has the turn. Returns the pause until the next call.
+    Duration run_batch();
 
 private:
-    void work(const std::stop_token& stop);
+    [[nodiscard]] ServiceTimer::Clock::time_point tick();
     void end_pass();
     void hand_back();
 
     seam::Engine& backend_;
     const std::function<bool()> busy_;
-    std::optional<engine::PrunePass> pass_;  // while it is our turn
+    std::optional<engine::PrunePass> pass_;  // while it has the turn
     std::chrono::steady_clock::time_point claimed_at_{};
-    std::mutex look_mutex_;
+    std::mutex batch_mutex_;
     std::mutex lifecycle_;
-    std::jthread thread_;
+    std::optional<ServiceTimer::Service> service_;  // while it is started
 };
 
 }  // namespace pawl::runtime

@@ -1,11 +1,13 @@
-// Fires schedules. Every worker has one, and none of them leads: who sees a fire time tries to fire
-// it, and the store lets one of them through. A scheduler that dies leaves nothing behind.
+// Fires schedules. Every worker has a scheduler, without a leader: each tries to fire what is due,
+// and the store accepts one of them. A crashed scheduler leaves no state behind.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
-#include <thread>
+#include <optional>
 
+#include "runtime/services/service_timer.h"
 #include "seam/engine.h"
 
 namespace pawl::runtime {
@@ -17,11 +19,11 @@ public:
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
 
-    // Both idempotent; a stopped one may be started again.
-    void start();
+    // Both are idempotent. A stopped scheduler can be started again.
+    void start(ServiceTimer& timer);
     void stop();
-    // Fires what is due. Returns after how long to look again, unless something is changed before.
-    Duration look();
+    // Fires due schedules. Returns the pause until the next call, unless a wake-up comes first.
+    Duration fire_due();
 
 private:
     enum class Outcome { fired, lost_race, broken };
@@ -30,16 +32,20 @@ private:
         std::optional<Timestamp> next;
     };
 
-    void work(const std::stop_token& stop);
+    [[nodiscard]] ServiceTimer::Clock::time_point tick(ServiceTimer::Clock::time_point now);
     Fired fire(const seam::StoredSchedule& schedule, Timestamp now);
-    void complain(const seam::StoredSchedule& schedule, const std::exception& error);
+    void log_broken(const seam::StoredSchedule& schedule, const std::exception& error);
 
     seam::Engine& backend_;
-    int broken_ = 0;  // at the last look
-    std::chrono::steady_clock::time_point complained_at_{};
-    std::mutex look_mutex_;
+    int broken_ = 0;  // schedules that could not be fired at the last call
+    std::chrono::steady_clock::time_point broken_logged_at_{};
+    std::mutex fire_mutex_;
+    std::atomic<ServiceTimer::Clock::time_point> ticked_at_{};
     std::mutex lifecycle_;
-    std::jthread thread_;
+    // Set while started.
+    std::optional<base::Outage::Reporter> outage_;
+    std::optional<ServiceTimer::Service> service_;
+    std::optional<seam::WakeHub::Observation> wakeups_;
 };
 
 }  // namespace pawl::runtime

@@ -2,25 +2,26 @@
 
 #include <pawl/types.h>
 
+#include "base/literals.h"
+
 namespace pawl::runtime {
 
 namespace {
-constexpr Duration look_every = 100ms;
+constexpr Duration watch_every = 100ms;
 }
 
-Watchdog::Watchdog() : thread_([this](const std::stop_token& stop) { work(stop); }) {}
-
-Watchdog::~Watchdog() {
-    thread_.request_stop();
-    thread_.join();
+Watchdog::Watchdog(ServiceTimer& timer)
+    : service_(timer, "watchdog", [this](auto now) { return check(now); }) {
+    service_.start();
 }
 
 Watchdog::WatchScope::WatchScope(Watchdog& watchdog, Watched& watched)
     : watchdog_(watchdog), watched_(watched) {
     const std::lock_guard lock(watchdog_.mutex_);
     watchdog_.watched_.insert(&watched);
-    if (watchdog_.asleep_) watchdog_.changed_.notify_one();
+    if (!watchdog_.asleep_) return;
     watchdog_.asleep_ = false;
+    watchdog_.service_.run_by(ServiceTimer::Clock::now() + watch_every);
 }
 
 Watchdog::WatchScope::~WatchScope() {
@@ -37,19 +38,13 @@ std::vector<std::string> Watchdog::describe() {
     return lines;
 }
 
-void Watchdog::work(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (!stop.stop_requested()) {
-        if (watched_.empty()) {
-            asleep_ = true;
-            changed_.wait(lock, stop, [&] { return !asleep_; });
-        }
-        changed_.wait_for(lock, stop, look_every, [] { return false; });
-        const auto now = std::chrono::steady_clock::now();
-        for (Watched* watched : watched_) {
-            if (auto source = watched->check_deadlines(now)) stopper_.stop(std::move(*source));
-        }
+ServiceTimer::Clock::time_point Watchdog::check(ServiceTimer::Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    for (Watched* watched : watched_) {
+        if (auto source = watched->check_deadlines(now)) stopper_.stop(std::move(*source));
     }
+    asleep_ = watched_.empty();
+    return asleep_ ? ServiceTimer::never : now + watch_every;
 }
 
 }  // namespace pawl::runtime

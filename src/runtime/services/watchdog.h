@@ -1,24 +1,23 @@
-// Looks after what executes, ten times a second: whatever takes long, or too long, is attended to
-// although its thread is in the user's code. Asleep while nothing executes.
+// Checks executing runs and tasks ten times a second, while their threads are in the user's code:
+// records and reports those that take long or exceed their timeout. Sleeps while nothing executes.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <unordered_set>
 #include <vector>
 
+#include "runtime/services/service_timer.h"
 #include "runtime/stop_notifier.h"
 
 namespace pawl::runtime {
 
-// A run or a task that executes. `check_deadlines` comes from the watchdog's thread, and returns
-// what is to be stopped, if anything: stop callbacks are the user's code, which may take its time,
-// so they are called when the watchdog holds no lock.
+// An executing run or task. The watchdog's thread calls `check_deadlines`, which returns a stop
+// source to stop, if any: stop callbacks are user code and may take long, so they are called
+// without the watchdog's lock. It must not block, because leases expire on the same thread.
 class Watched {
 public:
     [[nodiscard]] virtual std::optional<std::stop_source> check_deadlines(
@@ -33,14 +32,13 @@ protected:
 
 class Watchdog {
 public:
-    Watchdog();
-    ~Watchdog();
+    explicit Watchdog(ServiceTimer& timer);
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
     [[nodiscard]] std::vector<std::string> describe();
 
-    // While it lives, the run or task is looked after.
+    // Watches the run or task while it exists.
     class WatchScope {
     public:
         WatchScope(Watchdog& watchdog, Watched& watched);
@@ -54,14 +52,13 @@ public:
     };
 
 private:
-    void work(const std::stop_token& stop);
+    [[nodiscard]] ServiceTimer::Clock::time_point check(ServiceTimer::Clock::time_point now);
 
     StopNotifier stopper_;
     std::mutex mutex_;
-    std::condition_variable_any changed_;
     std::unordered_set<Watched*> watched_;
     bool asleep_ = false;
-    std::jthread thread_;
+    ServiceTimer::Service service_;
 };
 
 }  // namespace pawl::runtime

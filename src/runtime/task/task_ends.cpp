@@ -46,12 +46,13 @@ Write delegation_write(const TaskCall& call, const std::string& workflow) {
     return {call.lease(), seam::DelegateTask{call.task.task, std::move(run)}};
 }
 
-// The database would refuse it the next time too.
+// A retry would be rejected again, so the failure is permanent.
 std::optional<Write> TaskCall::after_rejection(const Write& rejected, std::string_view error)
     const {
     if (!rejected.is<seam::CompleteTask, seam::DelegateTask>()) return std::nullopt;
-    const std::string_view what =
-        rejected.is<seam::CompleteTask>() ? "its output was refused" : "its run could not be made";
+    const std::string_view what = rejected.is<seam::CompleteTask>()
+                                      ? "its output was rejected"
+                                      : "its run could not be created";
     FailTask failure{task.task, model::storable_text(fmt::format("{}: {}", what, error)), true};
     return Write{lease(), std::move(failure)};
 }

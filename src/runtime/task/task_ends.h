@@ -1,4 +1,4 @@
-// What is reported of tasks, as writes.
+// The writes that report the outcome of tasks.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 namespace pawl::runtime {
 
 [[nodiscard]] seam::Write task_success_write(const TaskCall& call, Json output);
-// Another attempt, or the task's end.
+// Another attempt, or the end of the task.
 [[nodiscard]] seam::Write task_failure_write(const TaskCall& call, const model::Thrown& why);
-// The function asked to be called again later, which uses no attempt.
+// The function asked to be called again later, which does not use an attempt.
 [[nodiscard]] seam::Write task_pause_write(const TaskCall& call, Duration check_after);
 [[nodiscard]] seam::Write task_timeout_write(const TaskCall& call, std::string_view and_more = {});
-// The task's work is a run of this workflow.
+// A run of this workflow does the task's work.
 [[nodiscard]] seam::Write delegation_write(const TaskCall& call, const std::string& workflow);
 
 }  // namespace pawl::runtime

@@ -12,7 +12,7 @@ namespace pawl::runtime {
 using seam::Write;
 
 namespace {
-// Whoever is given the task after our lease shall find our report: it has to be there before.
+// The report must be stored before the lease ends, so that the next holder sees it.
 constexpr Duration report_ahead = 300ms;
 }  // namespace
 
@@ -50,13 +50,13 @@ std::optional<std::stop_source> TaskExecution::check_deadlines(Clock::time_point
     return call_.stop;
 }
 
-// What the function still does is fenced off by this report.
+// This report fences off everything that the function still does.
 void TaskExecution::report_timeout() {
     std::vector<Write> writes;
     writes.push_back(task_timeout_write(call_, " and did not return"));
     call_.reported = true;
     call_.log().task_failed(call_, writes.front().as<seam::FailTask>());
-    committer_.submit(
+    committer_.submit_unbounded(
         std::move(writes),
         [leases = &call_.leases(), metered = MeteredReport(call_)](
             std::span<const Write> written, std::span<const seam::WriteOutcome> outcomes

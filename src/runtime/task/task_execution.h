@@ -1,4 +1,4 @@
-// The engine behind pawl::TaskContext: one execution of a task's function, and its time.
+// The implementation of pawl::TaskContext: one execution of a task's function, with its timeout.
 #pragma once
 
 #include <mutex>
@@ -24,16 +24,16 @@ public:
     [[nodiscard]] bool cancelled() const;
 
     // --- for the runner ---
-    // The function has returned, or thrown. What then counts:
+    // The function has returned or thrown. Decides which result counts.
     enum class End {
-        in_time,  // its own result
-        late,     // that it was too late
-        lost,     // nothing: it is not ours any more, or reported already
+        in_time,  // the function's result
+        late,     // the timeout
+        lost,     // none: the lease is lost, or the outcome was reported already
     };
     [[nodiscard]] End finish();
 
-    // --- for the watchdog: asks the function to stop at its timeout; where it does not return,
-    // the timeout is reported without it ---
+    // --- for the watchdog: requests the function to stop at its timeout, and reports the
+    // timeout if it does not return ---
     std::optional<std::stop_source> check_deadlines(Clock::time_point now) override;
 
 private:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/access.h"
 #include "model/check.h"
 #include "model/check_run.h"
 #include "runtime/task/task_ends.h"
@@ -14,7 +15,7 @@ using seam::Write;
 
 namespace {
 
-// How long a task is left to workers that may know its step: those of a newer program.
+// The delay of a task whose step is unknown here; workers of a newer program may know it.
 constexpr Duration unknown_step_delay = std::chrono::seconds(5);
 
 Write logged(const TaskCall& call, Write failure) {
@@ -43,8 +44,9 @@ std::optional<Write> TaskRunner::run(TaskCall& call) {
     const std::string& step = call.task.task.step;
     const auto handler = handlers.find(step);
     if (handler == handlers.end()) {
-        // Added to the flow since this worker was created. Another one may know it: the task is
-        // given back without an attempt, for this worker would use them all up.
+        // The step was added to the flow after this worker was created. Another worker may know it,
+        // so the task is released without using an attempt; otherwise this worker would use all of
+        // them.
         const std::string what = fmt::format(
             "worker '{}' has no handler for step '{}' of flow '{}'",
             worker_,
@@ -64,8 +66,9 @@ std::optional<Write> TaskRunner::invoke(TaskCall& call, const TaskHandler& funct
     Json output;
     std::exception_ptr thrown;
     try {
-        TaskContext context(execution);
-        output = function(context, call.message.payload);
+        output = detail::Access::with_context(execution, [&](TaskContext& context) {
+            return function(context, call.message.payload);
+        });
         model::check_output("the task's output", output.text, backend_.options().max_payload_bytes);
     } catch (...) {
         thrown = std::current_exception();
@@ -94,7 +97,7 @@ Write TaskRunner::delegate(const TaskCall& call, const std::string& workflow) {
 
 Write TaskRunner::failed(const TaskCall& call, const Thrown& why) {
     if (why.kind != Thrown::Kind::pause) return logged(call, task_failure_write(call, why));
-    const Write write =
+    Write write =
         task_pause_write(call, why.delay.value_or(backend_.options().pause_check_interval));
     call.log().paused(
         call.subject(), write.as<seam::Release>().delay, model::storable_text(why.message)

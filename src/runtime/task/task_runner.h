@@ -1,4 +1,4 @@
-// Calls the function of a flow's step for one task and says what shall be written at the end.
+// Calls the function of a flow's step for one task and returns the write about its outcome.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ public:
     )
         : worker_(worker), committer_(committer), backend_(backend), watchdog_(watchdog) {}
 
-    // None: the task is not ours any more.
+    // Nullopt if the lease was lost.
     [[nodiscard]] std::optional<seam::Write> run(TaskCall& call);
 
 private:

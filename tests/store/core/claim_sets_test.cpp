@@ -29,12 +29,12 @@ protected:
         request.queues = queues;
         request.max_messages = count;
         request.after = after;
-        return store().backend()->claim(request);
+        return detail::Access::backend(store())->claim(request);
     }
-    // What a worker does: claims until nothing is left in any queue of the set.
+    // Like a worker: claims until no queue of the set has a message.
     std::vector<Message> drain(const std::vector<QueueId>& queues, int count) const {
         std::vector<Message> all;
-        engine::ClaimStream stream(*store().backend(), {}, {});
+        engine::ClaimStream stream(*detail::Access::backend(store()), {}, {});
         stream.set_queues(queues);
         while (true) {
             Claim part = stream.next(count, seam::Scan::streaming);
@@ -60,7 +60,7 @@ TEST_P(ClaimSetsTest, a_set_of_queues_is_merged_by_priority_then_arrival) {
     EXPECT_EQ(got, by_priority);
 }
 
-TEST_P(ClaimSetsTest, each_message_comes_with_its_queue) {
+TEST_P(ClaimSetsTest, each_message_is_returned_with_its_queue) {
     const auto queues = make_queues(2);
     q(0).enqueue(Json{"0"});
     q(1).enqueue(Json{"1"});
@@ -71,7 +71,7 @@ TEST_P(ClaimSetsTest, each_message_comes_with_its_queue) {
         EXPECT_EQ(got.queues[i], queues[got.messages[i].payload.text == "0" ? 0 : 1]);
 }
 
-TEST_P(ClaimSetsTest, only_the_queues_asked_for_are_looked_at) {
+TEST_P(ClaimSetsTest, only_the_requested_queues_are_searched) {
     const auto queues = make_queues(3);
     for (int i = 0; i < 3; ++i) q(i).enqueue(Json{"1"});
     EXPECT_EQ(claim({queues[0], queues[2]}, 10).messages.size(), 2U);
@@ -142,11 +142,11 @@ TEST_P(ClaimSetsTest, due_messages_of_a_wide_set_are_found) {
     EXPECT_EQ(drain(queues, 10).size(), 3U);
 }
 
-TEST_P(ClaimSetsTest, a_wide_set_with_nothing_due_comes_to_rest) {
+TEST_P(ClaimSetsTest, a_wide_set_with_nothing_due_becomes_idle) {
     freeze();
     const auto queues = make_queues(80);
     for (int i = 0; i < 80; ++i) q(i).enqueue(Json{"1"}, {.delay = std::chrono::minutes(100 - i)});
-    engine::ClaimStream stream(*store().backend(), {}, {});
+    engine::ClaimStream stream(*detail::Access::backend(store()), {}, {});
     stream.set_queues(queues);
     Claim last;
     int claims = 0;
@@ -156,7 +156,7 @@ TEST_P(ClaimSetsTest, a_wide_set_with_nothing_due_comes_to_rest) {
     EXPECT_EQ(last.next_due, start + 21min) << "it speaks for all of them";
 }
 
-TEST_P(ClaimSetsTest, the_claim_tells_when_the_next_message_becomes_due) {
+TEST_P(ClaimSetsTest, the_claim_returns_when_the_next_message_becomes_due) {
     freeze();
     const auto queues = make_queues(2);
     EXPECT_FALSE(claim(queues, 1).next_due.has_value());
@@ -190,24 +190,20 @@ TEST_P(ClaimSetsTest, paused_queues_are_passed_over_and_give_no_due_time) {
     EXPECT_NE(got.next_due, start + 1s);
 }
 
-TEST_P(ClaimSetsTest, many_timers_that_end_at_once_are_taken_in_bounded_portions) {
+TEST_P(ClaimSetsTest, many_timers_that_end_at_the_same_time_are_claimed_in_bounded_portions) {
     freeze();
     const auto queues = make_queues(1);
     std::vector<NewMessage> batch(1000, NewMessage{Json{"1"}, {.delay = 5s}});
     q(0).enqueue(batch);
     advance(5s);
     EXPECT_EQ(claim(queues, 10).messages.size(), 10U);
-    EXPECT_EQ(
-        database()->number(
-            "select count(*) from " + place().table("messages") + " where state = 'waiting'"
-        ),
-        990
-    ) << "due rows are not rewritten as ready";
+    EXPECT_EQ(kit().count(Word::message_state, "waiting"), 990)
+        << "due rows are not rewritten as ready";
     EXPECT_EQ(drain(queues, 100).size(), 990U);
 }
 
-// A worker that claims all the time, and time goes on meanwhile.
-TEST_P(ClaimSetsTest, timers_that_ended_at_once_are_all_taken_without_a_break) {
+// A worker that claims continuously while the clock advances.
+TEST_P(ClaimSetsTest, timers_that_ended_at_the_same_time_are_all_claimed_without_a_pause) {
     freeze();
     const auto queues = make_queues(2);
     for (const int queue : {0, 1})
@@ -219,7 +215,7 @@ TEST_P(ClaimSetsTest, timers_that_ended_at_once_are_all_taken_without_a_break) {
         request.max_messages = 10;
         request.scan = seam::Scan::streaming;
         for (int i = 0; i < 10; ++i) {
-            EXPECT_EQ(store().backend()->claim(request).messages.size(), 10U) << i;
+            EXPECT_EQ(detail::Access::backend(store())->claim(request).messages.size(), 10U) << i;
             advance(300ms);
         }
     }
@@ -236,14 +232,14 @@ TEST_P(ClaimSetsTest, due_messages_that_stand_back_behind_higher_ones_are_taken_
     request.scan = seam::Scan::streaming;
     for (int i = 0; i < 10; ++i) {
         for (int n = 0; n < 2; ++n) q(0).enqueue(Json{"1"}, {.priority = 5});
-        EXPECT_EQ(store().backend()->claim(request).messages.size(), 2U);
+        EXPECT_EQ(detail::Access::backend(store())->claim(request).messages.size(), 2U);
         advance(300ms);
     }
-    EXPECT_EQ(ids(store().backend()->claim(request).messages), std::vector{low});
+    EXPECT_EQ(ids(detail::Access::backend(store())->claim(request).messages), std::vector{low});
 }
 
-// The ready ones of the other queue are found before anybody looks for due ones.
-TEST_P(ClaimSetsTest, a_suspect_comes_alone_out_of_several_queues_too) {
+// The ready ones of the other queue are found before due ones are searched.
+TEST_P(ClaimSetsTest, a_suspect_is_delivered_alone_from_several_queues_too) {
     freeze();
     const auto queues = make_queues(2);
     const MessageId suspect = q(0).enqueue(Json{"1"});
@@ -259,7 +255,7 @@ TEST_P(ClaimSetsTest, a_suspect_comes_alone_out_of_several_queues_too) {
     int alone = 0;
     for (int i = 0; i < 6; ++i) {
         others.insert(q(1).enqueue(Json{"1"}));
-        const auto got = ids(store().backend()->claim(request).messages);
+        const auto got = ids(detail::Access::backend(store())->claim(request).messages);
         const bool with_suspect = std::ranges::count(got, suspect) > 0;
         alone += with_suspect ? 1 : 0;
         if (with_suspect) {
@@ -267,7 +263,7 @@ TEST_P(ClaimSetsTest, a_suspect_comes_alone_out_of_several_queues_too) {
         } else {
             for (const MessageId id : got) others.erase(id);
         }
-        advance(60ms);  // it becomes due between two looks
+        advance(60ms);  // it becomes due between two checks
     }
     EXPECT_EQ(alone, 1);
     EXPECT_TRUE(others.empty());
@@ -279,25 +275,25 @@ TEST_P(ClaimSetsTest, the_worker_of_the_claim_is_the_holder) {
     ClaimRequest request;
     request.queues = queues;
     request.worker = WorkerId(12);
-    EXPECT_EQ(store().backend()->claim(request).messages.at(0).worker, WorkerId(12));
-    EXPECT_EQ(q(0).get(id)->worker, WorkerId(12));
+    EXPECT_EQ(detail::Access::backend(store())->claim(request).messages.at(0).worker, WorkerId(12));
+    EXPECT_EQ(q(0).find(id)->worker, WorkerId(12));
 }
 
-TEST_P(ClaimSetsTest, a_streaming_claim_finds_what_comes_in_behind_and_above_it) {
+TEST_P(ClaimSetsTest, a_streaming_claim_finds_messages_that_arrive_before_and_above_its_position) {
     const auto queues = make_queues(1);
     ClaimRequest request;
     request.queues = queues;
     request.max_messages = 2;
     request.scan = seam::Scan::streaming;
     enqueue_many(q(0), 5);
-    EXPECT_EQ(store().backend()->claim(request).messages.size(), 2U);
+    EXPECT_EQ(detail::Access::backend(store())->claim(request).messages.size(), 2U);
     const MessageId urgent = q(0).enqueue(Json{"9"}, {.priority = 7});
-    const Claim next = store().backend()->claim(request);
+    const Claim next = detail::Access::backend(store())->claim(request);
     ASSERT_EQ(next.messages.size(), 2U);
     EXPECT_EQ(next.messages[0].id, urgent);
     int rest = 0;
     while (true) {
-        const auto part = store().backend()->claim(request).messages.size();
+        const auto part = detail::Access::backend(store())->claim(request).messages.size();
         if (part == 0) break;
         rest += static_cast<int>(part);
     }

@@ -25,14 +25,14 @@ TEST_P(ClockTest, microseconds_are_kept) {
     EXPECT_EQ(store().now(), start + std::chrono::microseconds(1));
 }
 
-TEST_P(ClockTest, advancing_starts_from_the_real_time_where_it_was_not_frozen) {
+TEST_P(ClockTest, advancing_starts_from_the_real_time_if_the_clock_was_not_frozen) {
     const Timestamp before = store().now();
     testing::advance_clock(store(), 1h);
     EXPECT_GE(store().now(), before + 1h);
     EXPECT_EQ(store().now(), store().now());
 }
 
-TEST_P(ClockTest, restoring_brings_the_real_time_back) {
+TEST_P(ClockTest, restoring_returns_to_the_real_time) {
     freeze();
     testing::restore_clock(store());
     EXPECT_LT(store().now(), start);

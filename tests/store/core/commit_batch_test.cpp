@@ -1,6 +1,5 @@
-// The seam's commit: an outcome for each write, one bad item harms no other, repetition is safe.
-#include <thread>
-
+// The seam's commit: one outcome per write, a refused item does not affect others, repetition is
+// safe.
 #include "seam/backend.h"
 #include "support/store_test.h"
 
@@ -21,47 +20,26 @@ using seam::WriteStatus;
 
 class CommitBatchTest : public StoreTest {
 protected:
-    // A user's own trigger that refuses to let one message go or change.
-    void forbid(MessageId id) const {
-        const std::string messages = place().table("messages");
-        const std::string condition = "old.message_id = " + std::to_string(id.value());
-        if (on_postgres()) {
-            const std::string function = place().schema() + ".refuse";
-            database()->run(
-                "create function " + function +
-                "() returns trigger language plpgsql as $$ begin raise exception 'not this one'; "
-                "end $$"
-            );
-            database()->run(
-                "create trigger refuse before update or delete on " + messages +
-                " for each row when (" + condition + ") execute function " + function + "()"
-            );
-            return;
-        }
-        for (const std::string event : {"update", "delete"}) {
-            database()->run(
-                "create trigger refuse_" + event + " before " + event + " on " + messages +
-                " when " + condition + " begin select raise(abort, 'not this one'); end"
-            );
-        }
-    }
     std::vector<Message> held(int count) const {
         const Queue queue = make_queue();
         enqueue_many(queue, count);
         return take(queue, count);
     }
     WriteStatus commit(const Write& write, Attempt attempt = Attempt::first) const {
-        return store().backend()->commit(std::span(&write, 1), attempt).front().status;
+        return detail::Access::backend(store())
+            ->commit(std::span(&write, 1), attempt)
+            .front()
+            .status;
     }
 };
 PAWL_FOR_EACH_BACKEND(CommitBatchTest);
 
 TEST_P(CommitBatchTest, one_bad_item_among_a_hundred_is_rejected_alone) {
     const auto messages = held(100);
-    forbid(messages[57].id);
+    kit().refuse_writes_of(messages[57].id);
     std::vector<Write> writes;
     for (const Message& message : messages) writes.push_back({message.lease(), Archive{}});
-    const auto outcomes = store().backend()->commit(writes, Attempt::first);
+    const auto outcomes = detail::Access::backend(store())->commit(writes, Attempt::first);
     ASSERT_EQ(outcomes.size(), 100U);
     for (std::size_t i = 0; i < outcomes.size(); ++i)
         EXPECT_EQ(outcomes[i].status, i == 57 ? WriteStatus::rejected : WriteStatus::done) << i;
@@ -72,7 +50,7 @@ TEST_P(CommitBatchTest, one_bad_item_among_a_hundred_is_rejected_alone) {
 
 TEST_P(CommitBatchTest, settling_a_rejected_item_by_hand_throws_the_databases_words) {
     const auto messages = held(3);
-    forbid(messages[1].id);
+    kit().refuse_writes_of(messages[1].id);
     const Queue queue = store().queue("work");
     const Error error = error_of([&] { queue.archive(leases(messages)); });
     EXPECT_EQ(error.code(), ErrorCode::database_error);
@@ -92,23 +70,23 @@ TEST_P(CommitBatchTest, a_batch_mixes_every_kind_of_write) {
         {messages[5].lease(), Bury{"buried"}},
         {messages[6].lease(), Extend{1h}},
         {{messages[7].id, 99}, Archive{}}};
-    const auto outcomes = store().backend()->commit(writes, Attempt::first);
+    const auto outcomes = detail::Access::backend(store())->commit(writes, Attempt::first);
     for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(outcomes[i].status, WriteStatus::done) << i;
     EXPECT_EQ(outcomes[7].status, WriteStatus::lease_lost);
     const Queue queue = store().queue("work");
     EXPECT_EQ(queue.archived(ArchiveFilter::done).at(0).id, messages[0].id);
-    EXPECT_FALSE(queue.get(messages[1].id));
-    EXPECT_EQ(queue.get(messages[2].id)->visible_at, start + 5s);
-    EXPECT_EQ(queue.get(messages[3].id)->strikes, 0);
-    EXPECT_EQ(queue.get(messages[3].id)->delivery, 1);
-    EXPECT_EQ(queue.get(messages[3].id)->state, MessageState::ready);
-    EXPECT_EQ(queue.get(messages[4].id)->attempts, 1);
+    EXPECT_FALSE(queue.find(messages[1].id));
+    EXPECT_EQ(queue.find(messages[2].id)->visible_at, start + 5s);
+    EXPECT_EQ(queue.find(messages[3].id)->strikes, 0);
+    EXPECT_EQ(queue.find(messages[3].id)->delivery, 1);
+    EXPECT_EQ(queue.find(messages[3].id)->state, MessageState::ready);
+    EXPECT_EQ(queue.find(messages[4].id)->attempts, 1);
     EXPECT_EQ(queue.archived(ArchiveFilter::dead).at(0).reason, "buried");
-    EXPECT_EQ(queue.get(messages[6].id)->visible_at, start + 1h);
-    EXPECT_EQ(queue.get(messages[7].id)->state, MessageState::leased);
+    EXPECT_EQ(queue.find(messages[6].id)->visible_at, start + 1h);
+    EXPECT_EQ(queue.find(messages[7].id)->state, MessageState::leased);
 }
 
-TEST_P(CommitBatchTest, what_this_delivery_has_written_counts_as_done_when_it_is_repeated) {
+TEST_P(CommitBatchTest, writes_of_this_delivery_count_as_done_when_they_are_repeated) {
     const auto messages = held(6);
     const std::vector<Write> writes{
         {messages[0].lease(), Archive{}},
@@ -117,15 +95,15 @@ TEST_P(CommitBatchTest, what_this_delivery_has_written_counts_as_done_when_it_is
         {messages[3].lease(), HandBack{}},
         {messages[4].lease(), Fail{"no", 1h}},
         {messages[5].lease(), Bury{"buried"}}};
-    for (const auto& outcome : store().backend()->commit(writes, Attempt::first))
+    for (const auto& outcome : detail::Access::backend(store())->commit(writes, Attempt::first))
         EXPECT_EQ(outcome.status, WriteStatus::done);
-    for (const auto& outcome : store().backend()->commit(writes, Attempt::repeated))
+    for (const auto& outcome : detail::Access::backend(store())->commit(writes, Attempt::repeated))
         EXPECT_EQ(outcome.status, WriteStatus::done);
     const Queue queue = store().queue("work");
-    EXPECT_EQ(queue.get(messages[4].id)->attempts, 1) << "it failed once, not twice";
+    EXPECT_EQ(queue.find(messages[4].id)->attempts, 1) << "it failed once, not twice";
     EXPECT_EQ(queue.stats().archived, 1);
     EXPECT_EQ(queue.stats().dead, 1);
-    for (const auto& outcome : store().backend()->commit(writes, Attempt::first))
+    for (const auto& outcome : detail::Access::backend(store())->commit(writes, Attempt::first))
         EXPECT_EQ(outcome.status, WriteStatus::lease_lost);
 }
 
@@ -136,7 +114,7 @@ TEST_P(CommitBatchTest, a_repetition_that_finds_nothing_written_writes_it) {
     EXPECT_EQ(store().queue("work").stats().archived, 1);
 }
 
-TEST_P(CommitBatchTest, a_repetition_is_fenced_off_once_the_message_was_handed_out_again) {
+TEST_P(CommitBatchTest, a_repetition_is_fenced_off_once_the_message_was_delivered_again) {
     freeze();
     const auto messages = held(2);
     advance(31s);
@@ -154,74 +132,17 @@ TEST_P(CommitBatchTest, a_repetition_is_fenced_off_once_the_message_was_handed_o
     EXPECT_EQ(store().queue("work").stats().leased, 1);
 }
 
-TEST_P(CommitBatchTest, the_heartbeat_extends_leases_and_tells_which_are_lost) {
+TEST_P(CommitBatchTest, the_heartbeat_extends_leases_and_returns_the_lost_ones) {
     freeze();
     const auto messages = held(2);
     advance(10s);
     const std::vector<Write> extensions{
         {messages[0].lease(), Extend{30s}}, {{messages[1].id, 7}, Extend{30s}}};
-    const auto result = store().backend()->heartbeat({}, extensions);
+    const auto result = detail::Access::backend(store())->heartbeat({}, extensions);
     EXPECT_EQ(result.outcomes.at(0).status, WriteStatus::done);
     EXPECT_EQ(result.outcomes.at(1).status, WriteStatus::lease_lost);
-    EXPECT_EQ(store().queue("work").get(messages[0].id)->visible_at, start + 40s);
+    EXPECT_EQ(store().queue("work").find(messages[0].id)->visible_at, start + 40s);
 }
-
-#ifdef PAWL_WITH_POSTGRES
-class LockedRowTest : public CommitBatchTest {
-protected:
-    static std::string lock(const Place& place, MessageId id) {
-        return "select 1 from " + place.table("messages") +
-               " where message_id = " + std::to_string(id.value()) + " for update";
-    }
-};
-INSTANTIATE_TEST_SUITE_P(, LockedRowTest, ::testing::Values(BackendKind::postgres), backend_name);
-
-TEST_P(LockedRowTest, a_row_locked_by_somebody_else_is_busy_and_the_others_are_done) {
-    const auto messages = held(3);
-    const auto other = database();
-    other->begin();
-    other->run(lock(place(), messages[1].id));
-    std::vector<Write> writes;
-    for (const Message& message : messages) writes.push_back({message.lease(), Archive{}});
-    auto outcomes = store().backend()->commit(writes, Attempt::first);
-    EXPECT_EQ(outcomes[0].status, WriteStatus::done);
-    EXPECT_EQ(outcomes[1].status, WriteStatus::busy);
-    EXPECT_EQ(outcomes[2].status, WriteStatus::done);
-    other->run("rollback");
-    EXPECT_EQ(commit(writes[1]), WriteStatus::done);
-}
-
-TEST_P(LockedRowTest, archive_waits_for_a_locked_row) {
-    const auto messages = held(1);
-    const auto other = database();
-    other->begin();
-    other->run(lock(place(), messages[0].id));
-    std::jthread unlocker([&] { other->run("select pg_sleep(0.05); rollback"); });
-    EXPECT_EQ(store().queue("work").archive(messages[0]), Outcome::done);
-}
-
-TEST_P(LockedRowTest, a_claim_passes_over_locked_rows) {
-    const Queue queue = make_queue();
-    const auto all = enqueue_many(queue, 3);
-    const auto other = database();
-    other->begin();
-    other->run(lock(place(), all[0]));
-    EXPECT_EQ(ids(take(queue, 10)), (std::vector{all[1], all[2]}));
-    other->run("rollback");
-    EXPECT_EQ(ids(take(queue, 10)), std::vector{all[0]});
-}
-
-TEST_P(LockedRowTest, a_heartbeat_does_not_wait_for_a_locked_row) {
-    const auto messages = held(1);
-    const auto other = database();
-    other->begin();
-    other->run(lock(place(), messages[0].id));
-    const Write extension{messages[0].lease(), Extend{30s}};
-    const auto result = store().backend()->heartbeat({}, std::span(&extension, 1));
-    EXPECT_EQ(result.outcomes.front().status, WriteStatus::busy);
-    other->run("rollback");
-}
-#endif
 
 }  // namespace
 }  // namespace pawl::test

@@ -6,7 +6,7 @@ namespace {
 
 class DeadLettersTest : public StoreTest {
 protected:
-    // `count` dead letters, all failed once.
+    // `count` dead letters, each failed once.
     std::vector<MessageId> bury(const Queue& queue, int count) const {
         const auto ids = enqueue_many(queue, count);
         queue.fail(leases(take(queue, count)), "no route", {});
@@ -42,7 +42,7 @@ TEST_P(DeadLettersTest, the_archive_is_read_page_by_page) {
     EXPECT_EQ(seen, dead);
 }
 
-TEST_P(DeadLettersTest, one_dead_letter_is_replayed_with_its_id_and_its_deliveries_go_on) {
+TEST_P(DeadLettersTest, one_dead_letter_is_replayed_with_its_id_and_continues_its_deliveries) {
     const Queue queue = mortal_queue();
     const auto dead = bury(queue, 3);
     queue.replay(dead[1]);

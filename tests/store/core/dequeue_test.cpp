@@ -17,7 +17,7 @@ TEST_P(DequeueTest, an_empty_queue_gives_nothing) {
     EXPECT_TRUE(take(make_queue(), 10).empty());
 }
 
-TEST_P(DequeueTest, a_message_is_handed_out_with_a_lease) {
+TEST_P(DequeueTest, a_message_is_delivered_with_a_lease) {
     freeze();
     const Queue queue = make_queue("work", {.lease = 7s});
     const MessageId id = queue.enqueue(Json{R"({"a":1})"});
@@ -62,7 +62,7 @@ TEST_P(DequeueTest, the_highest_priority_comes_first_and_equal_ones_in_order_of_
     EXPECT_EQ(got, expected);
 }
 
-TEST_P(DequeueTest, what_has_become_due_is_merged_by_priority) {
+TEST_P(DequeueTest, due_messages_are_merged_by_priority) {
     freeze();
     const Queue queue = make_queue();
     const MessageId low = queue.enqueue(Json{"1"}, {.priority = 1, .delay = 1s});
@@ -73,7 +73,7 @@ TEST_P(DequeueTest, what_has_become_due_is_merged_by_priority) {
     EXPECT_EQ(ids(take(queue, 2)), (std::vector{low}));
 }
 
-TEST_P(DequeueTest, no_more_than_asked_for_are_handed_out) {
+TEST_P(DequeueTest, no_more_than_requested_are_delivered) {
     const Queue queue = make_queue();
     enqueue_many(queue, 5);
     EXPECT_EQ(take(queue, 3).size(), 3U);
@@ -109,7 +109,7 @@ TEST_P(DequeueTest, two_consumers_never_get_the_same_message) {
     for (const MessageId id : second.get()) all.push_back(id);
     std::ranges::sort(all);
     EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
-    // Two that claim at the same moment may pass over each other's rows; nothing is lost by it.
+    // Two concurrent claims may skip each other's rows; nothing is lost by that.
     for (const Message& message : take(store().queue("work"), 400)) all.push_back(message.id);
     EXPECT_EQ(all.size(), 400U);
 }
@@ -149,7 +149,7 @@ TEST_P(DequeueWakeupTest, a_wait_is_ended_by_an_enqueue_of_another_process) {
     EXPECT_EQ(waiting.wait(), 0);
 }
 
-TEST_P(DequeueWakeupTest, a_wait_is_ended_when_a_release_brings_a_message_back) {
+TEST_P(DequeueWakeupTest, a_wait_ends_when_a_message_is_released) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"});
     const Message held = take_one(queue);

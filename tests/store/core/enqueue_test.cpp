@@ -21,7 +21,7 @@ TEST_P(EnqueueTest, a_message_is_there_when_enqueue_returns) {
     freeze();
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{R"({"to":"ada"})"}, {.priority = 3});
-    const auto message = open().queue("work").get(id);
+    const auto message = open().queue("work").find(id);
     ASSERT_TRUE(message);
     EXPECT_EQ(message->payload, Json{R"({"to":"ada"})"});
     EXPECT_EQ(message->queue, "work");
@@ -35,7 +35,7 @@ TEST_P(EnqueueTest, a_message_is_there_when_enqueue_returns) {
     EXPECT_FALSE(message->worker);
 }
 
-TEST_P(EnqueueTest, every_kind_of_json_value_comes_back_as_it_was_given) {
+TEST_P(EnqueueTest, every_kind_of_json_value_is_returned_unchanged) {
     const Queue queue = make_queue();
     for (const std::string text :
          {"null",
@@ -50,7 +50,7 @@ TEST_P(EnqueueTest, every_kind_of_json_value_comes_back_as_it_was_given) {
           "123456789012345678901234567890",
           " 1 "}) {
         const MessageId id = queue.enqueue(Json{text});
-        EXPECT_EQ(queue.get(id)->payload.text, text);
+        EXPECT_EQ(queue.find(id)->payload.text, text);
     }
 }
 
@@ -58,9 +58,9 @@ TEST_P(EnqueueTest, typed_values_travel_through_the_json_adapter) {
     const Queue queue = make_queue();
     const std::map<std::string, std::vector<int>> value{{"a", {1, 2}}, {"b", {}}};
     const MessageId id = queue.enqueue(value);
-    EXPECT_EQ((queue.get(id)->as<std::map<std::string, std::vector<int>>>()), value);
+    EXPECT_EQ((queue.find(id)->as<std::map<std::string, std::vector<int>>>()), value);
     EXPECT_EQ(
-        error_of([&] { (void)queue.get(id)->as<int>(); }).code(), ErrorCode::serialization_error
+        error_of([&] { (void)queue.find(id)->as<int>(); }).code(), ErrorCode::serialization_error
     );
 }
 
@@ -71,8 +71,8 @@ TEST_P(EnqueueTest, a_batch_gets_ids_in_the_order_given) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
         ASSERT_TRUE(i == 0 || ids[i - 1] < ids[i]);
     }
-    EXPECT_EQ(queue.get(ids[0])->payload.text, "0");
-    EXPECT_EQ(queue.get(ids[499])->payload.text, "499");
+    EXPECT_EQ(queue.find(ids[0])->payload.text, "0");
+    EXPECT_EQ(queue.find(ids[499])->payload.text, "499");
     EXPECT_EQ(queue.stats().ready, 500);
 }
 
@@ -101,12 +101,12 @@ TEST_P(EnqueueTest, each_element_of_a_batch_has_its_own_options) {
         {Json{"3"}, {.at = start + 20s}},
         {Json{"4"}, {.at = start - 20s}}};
     const auto ids = queue.enqueue(batch);
-    EXPECT_EQ(queue.get(ids[0])->priority, -5);
-    EXPECT_EQ(queue.get(ids[1])->visible_at, start + 10s);
-    EXPECT_EQ(queue.get(ids[1])->state, MessageState::waiting);
-    EXPECT_EQ(queue.get(ids[2])->visible_at, start + 20s);
-    EXPECT_EQ(queue.get(ids[3])->visible_at, start) << "the past means now";
-    EXPECT_EQ(queue.get(ids[3])->state, MessageState::ready);
+    EXPECT_EQ(queue.find(ids[0])->priority, -5);
+    EXPECT_EQ(queue.find(ids[1])->visible_at, start + 10s);
+    EXPECT_EQ(queue.find(ids[1])->state, MessageState::waiting);
+    EXPECT_EQ(queue.find(ids[2])->visible_at, start + 20s);
+    EXPECT_EQ(queue.find(ids[3])->visible_at, start) << "the past means now";
+    EXPECT_EQ(queue.find(ids[3])->state, MessageState::ready);
 }
 
 TEST_P(EnqueueTest, a_delayed_message_is_invisible_until_its_time) {
@@ -128,7 +128,7 @@ TEST_P(EnqueueTest, a_message_for_a_time_is_invisible_until_then) {
     EXPECT_EQ(take_one(queue).id, id);
 }
 
-TEST_P(EnqueueTest, text_that_is_no_json_is_refused) {
+TEST_P(EnqueueTest, text_that_is_not_json_is_refused) {
     for (const std::string text :
          {"",
           " ",
@@ -213,7 +213,7 @@ TEST_P(EnqueueTest, producers_and_administrators_leave_no_worker_behind) {
     enqueue_many(queue, 3);
     queue.archive(take_one(queue));
     (void)store().stats();
-    EXPECT_EQ(database()->number("select count(*) from " + place().table("workers")), 0);
+    EXPECT_EQ(count(Rows::workers), 0);
 }
 
 TEST_P(EnqueueTest, ids_are_not_given_twice) {

@@ -12,11 +12,11 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(FailTest);
 
-TEST_P(FailTest, a_failed_message_comes_back_after_its_delay_with_the_error) {
+TEST_P(FailTest, a_failed_message_is_delivered_again_after_its_delay_with_the_error) {
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{"1"});
     EXPECT_EQ(queue.fail(take_one(queue), "no \"route\" 日本", 10s), Outcome::done);
-    const auto waiting = queue.get(id);
+    const auto waiting = queue.find(id);
     ASSERT_TRUE(waiting);
     EXPECT_EQ(waiting->state, MessageState::waiting);
     EXPECT_EQ(waiting->visible_at, start + 10s);
@@ -33,7 +33,7 @@ TEST_P(FailTest, a_failed_message_comes_back_after_its_delay_with_the_error) {
     EXPECT_EQ(again.last_error, "no \"route\" 日本");
 }
 
-TEST_P(FailTest, failing_with_no_delay_brings_it_back_at_once) {
+TEST_P(FailTest, a_failure_without_a_delay_makes_it_ready_immediately) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"});
     queue.fail(take_one(queue), "no", {});
@@ -45,7 +45,7 @@ TEST_P(FailTest, at_max_attempts_it_is_a_dead_letter_with_the_last_error) {
     const MessageId id = queue.enqueue(Json{"1"});
     for (int i = 1; i <= 3; ++i) queue.fail(take_one(queue), "error " + std::to_string(i), {});
     EXPECT_TRUE(take(queue).empty());
-    EXPECT_FALSE(queue.get(id));
+    EXPECT_FALSE(queue.find(id));
     const auto dead = queue.archived(ArchiveFilter::dead);
     ASSERT_EQ(dead.size(), 1U);
     EXPECT_EQ(dead[0].attempts, 3);
@@ -59,7 +59,7 @@ TEST_P(FailTest, max_attempts_zero_means_no_limit) {
     EXPECT_EQ(take_one(queue).attempts, 30);
 }
 
-TEST_P(FailTest, at_max_attempts_it_is_forwarded_where_the_queue_says_so) {
+TEST_P(FailTest, at_max_attempts_it_is_forwarded_to_the_dead_letter_queue) {
     const Queue graves = make_queue("graves");
     const Queue queue = make_queue("work", {.max_attempts = 1, .dead_letter_queue = "graves"});
     const MessageId id = queue.enqueue(Json{"1"});
@@ -87,21 +87,21 @@ TEST_P(FailTest, a_long_error_is_kept) {
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{"1"});
     queue.fail(take_one(queue), std::string(100'000, 'x'), {});
-    EXPECT_GE(queue.get(id)->last_error.size(), 1000U);
+    EXPECT_GE(queue.find(id)->last_error.size(), 1000U);
 }
 
-TEST_P(FailTest, an_error_text_that_is_no_utf8_does_not_lose_the_report) {
+TEST_P(FailTest, an_error_text_that_is_not_utf8_does_not_lose_the_report) {
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{"1"});
     EXPECT_EQ(queue.fail(take_one(queue), "caf\xe9 \xff", {}), Outcome::done);
-    EXPECT_EQ(queue.get(id)->attempts, 1);
+    EXPECT_EQ(queue.find(id)->attempts, 1);
 }
 
 TEST_P(FailTest, an_error_text_with_a_zero_byte_does_not_lose_the_report) {
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{"1"});
     EXPECT_EQ(queue.fail(take_one(queue), std::string("a\0b", 3), {}), Outcome::done);
-    EXPECT_EQ(queue.get(id)->attempts, 1);
+    EXPECT_EQ(queue.find(id)->attempts, 1);
 }
 
 }  // namespace

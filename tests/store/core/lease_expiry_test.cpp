@@ -9,7 +9,7 @@ protected:
         StoreTest::SetUp();
         freeze();
     }
-    // Takes what is there and lets the lease end, `times` times.
+    // Dequeues a message and lets its lease end, `times` times.
     void let_expire(const Queue& queue, int times, int count = 1) const {
         for (int i = 0; i < times; ++i) {
             (void)take(queue, count);
@@ -25,9 +25,9 @@ TEST_P(LeaseExpiryTest, a_leased_message_is_invisible_until_the_lease_ends) {
     (void)take_one(queue);
     advance(29'999ms);
     EXPECT_TRUE(take(queue).empty());
-    EXPECT_EQ(queue.get(id)->state, MessageState::leased);
+    EXPECT_EQ(queue.find(id)->state, MessageState::leased);
     advance(1ms);
-    EXPECT_EQ(queue.get(id)->state, MessageState::ready) << "an ended lease counts as ready";
+    EXPECT_EQ(queue.find(id)->state, MessageState::ready) << "an ended lease counts as ready";
     EXPECT_EQ(take_one(queue).id, id);
 }
 
@@ -53,7 +53,7 @@ TEST_P(LeaseExpiryTest, after_max_strikes_the_message_is_a_dead_letter_with_a_re
     EXPECT_TRUE(dead[0].dead);
     EXPECT_EQ(dead[0].delivery, 2);
     EXPECT_EQ(dead[0].strikes, 2);
-    EXPECT_EQ(dead[0].reason, "poison: handed out 2 times without a report");
+    EXPECT_EQ(dead[0].reason, "poison: delivered 2 times without a report");
     EXPECT_EQ(queue.stats().dead, 1);
     EXPECT_EQ(queue.stats().archived, 0);
 }
@@ -66,7 +66,7 @@ TEST_P(LeaseExpiryTest, the_default_is_five_strikes) {
     EXPECT_EQ(queue.stats().dead, 1);
 }
 
-TEST_P(LeaseExpiryTest, a_dead_letter_is_kept_where_the_queue_keeps_no_archive) {
+TEST_P(LeaseExpiryTest, a_dead_letter_is_kept_even_if_the_queue_keeps_no_archive) {
     const Queue queue = make_queue("work", {.keep_archive = false, .max_strikes = 1});
     queue.enqueue(Json{"1"});
     let_expire(queue, 1);
@@ -92,7 +92,7 @@ TEST_P(LeaseExpiryTest, a_report_sets_the_strikes_back) {
     EXPECT_EQ(take_one(queue).strikes, 1);
 }
 
-TEST_P(LeaseExpiryTest, extending_a_lease_is_no_strike) {
+TEST_P(LeaseExpiryTest, extending_a_lease_is_not_a_strike) {
     const Queue queue = make_queue("work", {.max_strikes = 1});
     queue.enqueue(Json{"1"});
     const Message held = take_one(queue);
@@ -103,7 +103,7 @@ TEST_P(LeaseExpiryTest, extending_a_lease_is_no_strike) {
     EXPECT_EQ(queue.archive(held), Outcome::done);
 }
 
-TEST_P(LeaseExpiryTest, a_message_with_two_strikes_is_handed_out_alone) {
+TEST_P(LeaseExpiryTest, a_message_with_two_strikes_is_delivered_alone) {
     const Queue queue = make_queue();
     const MessageId suspect = queue.enqueue(Json{"1"});
     let_expire(queue, 2);
@@ -112,7 +112,7 @@ TEST_P(LeaseExpiryTest, a_message_with_two_strikes_is_handed_out_alone) {
     EXPECT_EQ(take(queue, 10).size(), 5U);
 }
 
-TEST_P(LeaseExpiryTest, two_suspects_are_handed_out_one_by_one) {
+TEST_P(LeaseExpiryTest, two_suspects_are_delivered_one_by_one) {
     const Queue queue = make_queue();
     enqueue_many(queue, 2);
     let_expire(queue, 2, 2);
@@ -121,7 +121,7 @@ TEST_P(LeaseExpiryTest, two_suspects_are_handed_out_one_by_one) {
     EXPECT_EQ(take(queue, 10).size(), 0U);
 }
 
-TEST_P(LeaseExpiryTest, poison_among_good_messages_harms_none_of_them) {
+TEST_P(LeaseExpiryTest, poison_does_not_affect_other_messages) {
     const Queue queue = make_queue("work", {.max_strikes = 1});
     queue.enqueue(Json{"\"poison\""});
     let_expire(queue, 1);
@@ -130,7 +130,7 @@ TEST_P(LeaseExpiryTest, poison_among_good_messages_harms_none_of_them) {
     EXPECT_EQ(queue.stats().dead, 1);
 }
 
-TEST_P(LeaseExpiryTest, dead_letters_are_forwarded_where_the_queue_says_so) {
+TEST_P(LeaseExpiryTest, dead_letters_are_forwarded_to_the_dead_letter_queue) {
     const Queue graves = make_queue("graves");
     const Queue queue = make_queue("work", {.max_strikes = 1, .dead_letter_queue = "graves"});
     const MessageId id = queue.enqueue(Json{"7"}, {.priority = 3});
@@ -156,7 +156,7 @@ TEST_P(LeaseExpiryTest, the_first_holder_is_fenced_off_from_a_forwarded_message)
     advance(31s);
     EXPECT_TRUE(take(queue).empty());
     EXPECT_EQ(queue.archive(held), Outcome::lease_lost);
-    EXPECT_TRUE(store().queue("graves").get(id));
+    EXPECT_TRUE(store().queue("graves").find(id));
 }
 
 }  // namespace

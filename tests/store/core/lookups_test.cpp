@@ -14,16 +14,16 @@ PAWL_FOR_EACH_BACKEND(LookupsTest);
 
 TEST_P(LookupsTest, get_finds_a_message_only_in_its_own_queue) {
     const MessageId id = make_queue("work").enqueue(Json{"1"});
-    EXPECT_TRUE(store().queue("work").get(id));
-    EXPECT_FALSE(make_queue("other").get(id));
-    EXPECT_FALSE(store().queue("work").get(MessageId(id.value() + 1)));
-    EXPECT_FALSE(store().queue("work").get(MessageId()));
+    EXPECT_TRUE(store().queue("work").find(id));
+    EXPECT_FALSE(make_queue("other").find(id));
+    EXPECT_FALSE(store().queue("work").find(MessageId(id.value() + 1)));
+    EXPECT_FALSE(store().queue("work").find(MessageId()));
 }
 
 TEST_P(LookupsTest, looking_takes_nothing) {
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{"1"});
-    (void)queue.get(id);
+    (void)queue.find(id);
     (void)queue.list(MessageState::ready);
     EXPECT_EQ(take_one(queue).delivery, 1);
 }
@@ -84,7 +84,7 @@ TEST_P(LookupsTest, stats_count_by_the_state_now) {
     EXPECT_EQ(stats.waiting + stats.leased, 0);
 }
 
-TEST_P(LookupsTest, the_oldest_ready_age_counts_from_when_it_could_be_handed_out) {
+TEST_P(LookupsTest, the_oldest_ready_age_counts_from_the_time_it_became_ready) {
     const Queue queue = make_queue();
     EXPECT_FALSE(queue.stats().oldest_ready_age.has_value());
     queue.enqueue(Json{"1"}, {.delay = 5s});

@@ -1,4 +1,5 @@
-// Runs that pawl makes by itself do not share the keys of users: no producer can take their place.
+// Runs that pawl creates by itself do not share the keys of users: no producer can take their
+// place.
 #include <fmt/format.h>
 
 #include "support/flow_test.h"
@@ -13,7 +14,7 @@ protected:
         make_workflow();
         make_workflow("child");
     }
-    // A producer's run that has the key already.
+    // A producer's run that already has the key.
     [[nodiscard]] RunId take_place(const std::string& workflow, const std::string& key) const {
         return trigger(workflow, Json{"666"}, {.idempotency_key = key});
     }
@@ -28,13 +29,13 @@ protected:
         return store().runs({.workflow = "child"});
     }
     [[nodiscard]] bool fire(Timestamp at) const {
-        const auto due = store().backend()->due_schedules(1).due.at(0);
+        const auto due = detail::Access::backend(store())->due_schedules(1).due.at(0);
         seam::ScheduleFire fire{due.id, due.version, {}, at + 24h};
         NewRun run{"job", Json{"null"}, {}};
         run.options.idempotency_key = key_of(at);
         run.options.tags = {"schedule:nightly"};
         fire.runs.push_back({at, run});
-        return store().backend()->fire_schedule(fire);
+        return detail::Access::backend(store())->fire_schedule(fire);
     }
     static std::string key_of(Timestamp at) {
         const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(at));
@@ -54,10 +55,10 @@ TEST_P(OwnKeysTest, a_producer_cannot_take_the_place_of_a_called_run) {
     EXPECT_EQ(commit(call_write(held.lease(), held.id())), WriteStatus::done);
     ASSERT_EQ(children().size(), 2U);
     EXPECT_EQ(children()[0].parent, held.id());
-    EXPECT_EQ(store().get_run(strange).parent, RunId());
+    EXPECT_EQ(store().run(strange).info().parent, RunId());
 }
 
-TEST_P(OwnKeysTest, a_call_that_is_made_again_waits_for_the_run_it_has) {
+TEST_P(OwnKeysTest, a_repeated_call_waits_for_its_existing_run) {
     Held held = trigger_and_claim();
     EXPECT_EQ(commit(call_write(held.lease(), held.id())), WriteStatus::done);
     store().wake(held.id());
@@ -69,15 +70,10 @@ TEST_P(OwnKeysTest, a_call_that_is_made_again_waits_for_the_run_it_has) {
 }
 
 // Earlier versions gave called runs idempotency keys.
-TEST_P(OwnKeysTest, a_call_of_an_earlier_version_goes_on) {
+TEST_P(OwnKeysTest, a_call_of_an_earlier_version_continues) {
     Held held = trigger_and_claim();
     EXPECT_EQ(commit(call_write(held.lease(), held.id())), WriteStatus::done);
-    database()->run(fmt::format(
-        "update {} set idempotency_key = 'call:{}:c' where run_id = {}",
-        place().table("runs"),
-        held.id().value(),
-        children()[0].id.value()
-    ));
+    kit().write_key(children()[0].id, fmt::format("call:{}:c", held.id().value()));
     store().wake(held.id());
     held = claim_one();
     EXPECT_EQ(commit(call_write(held.lease(), held.id())), WriteStatus::done);
@@ -85,7 +81,7 @@ TEST_P(OwnKeysTest, a_call_of_an_earlier_version_goes_on) {
 }
 
 TEST_P(OwnKeysTest, a_producer_cannot_take_the_place_of_a_fire_time) {
-    store().schedule("nightly", "job", "0 0 * * *");
+    store().create_schedule("nightly", "job", "0 0 * * *");
     const RunId strange = take_place("job", key_of(start + 24h));
     advance(24h);
     EXPECT_TRUE(fire(start + 24h));
@@ -96,12 +92,12 @@ TEST_P(OwnKeysTest, a_producer_cannot_take_the_place_of_a_fire_time) {
     EXPECT_EQ(runs[0].idempotency_key, key_of(start + 24h)) << "it is shown all the same";
 }
 
-TEST_P(OwnKeysTest, a_fire_time_fires_once_though_its_schedule_is_made_again) {
-    store().schedule("nightly", "job", "0 0 * * *");
+TEST_P(OwnKeysTest, a_fire_time_fires_once_even_if_its_schedule_is_created_again) {
+    store().create_schedule("nightly", "job", "0 0 * * *");
     advance(24h);
     EXPECT_TRUE(fire(start + 24h));
     store().delete_schedule("nightly");
-    store().schedule("nightly", "job", "0 0 * * *");
+    store().create_schedule("nightly", "job", "0 0 * * *");
     advance(24h);
     EXPECT_TRUE(fire(start + 24h));
     EXPECT_EQ(store().runs({.workflow = "job"}).size(), 1U);

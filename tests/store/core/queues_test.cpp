@@ -77,7 +77,7 @@ TEST_P(QueuesTest, a_queue_with_messages_is_not_deleted_unless_forced) {
     EXPECT_EQ(queue.stats().waiting, 1);
     store().delete_queue("mail", DeleteMode::force);
     EXPECT_TRUE(store().queues().empty());
-    EXPECT_EQ(database()->number("select count(*) from " + place().table("messages")), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
 }
 
 TEST_P(QueuesTest, a_queue_with_dead_letters_is_not_deleted_unless_forced) {
@@ -87,18 +87,18 @@ TEST_P(QueuesTest, a_queue_with_dead_letters_is_not_deleted_unless_forced) {
     ASSERT_EQ(queue.stats().dead, 1);
     EXPECT_EQ(error_of([&] { store().delete_queue("mail"); }).code(), ErrorCode::queue_not_empty);
     store().delete_queue("mail", DeleteMode::force);
-    EXPECT_EQ(database()->number("select count(*) from " + place().table("archive")), 0);
+    EXPECT_EQ(count(Rows::archive), 0);
 }
 
-TEST_P(QueuesTest, what_was_archived_as_done_does_not_keep_a_queue_alive) {
+TEST_P(QueuesTest, archived_messages_do_not_prevent_the_deletion_of_a_queue) {
     const Queue queue = make_queue("mail");
     queue.enqueue(Json{"1"});
     queue.archive(take_one(queue));
     store().delete_queue("mail");
-    EXPECT_EQ(database()->number("select count(*) from " + place().table("archive")), 0);
+    EXPECT_EQ(count(Rows::archive), 0);
 }
 
-TEST_P(QueuesTest, a_queue_made_again_under_the_same_name_has_another_id) {
+TEST_P(QueuesTest, a_queue_created_again_under_the_same_name_has_another_id) {
     const QueueId first = make_queue("mail").info().id;
     store().delete_queue("mail");
     EXPECT_NE(make_queue("mail").info().id, first);
@@ -142,7 +142,7 @@ TEST_P(QueuesTest, a_paused_queue_takes_messages_and_hands_out_none_until_it_is_
     EXPECT_EQ(take_one(queue).id, id);
 }
 
-TEST_P(QueuesTest, what_was_handed_out_before_the_pause_can_be_settled) {
+TEST_P(QueuesTest, messages_delivered_before_the_pause_can_be_settled) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"});
     const Message held = take_one(queue);
@@ -175,7 +175,7 @@ TEST_P(QueuesTest, operations_on_an_unknown_queue_say_so) {
     check([&] { (void)queue.dequeue(); });
     check([&] { (void)queue.info(); });
     check([&] { (void)queue.stats(); });
-    check([&] { (void)queue.get(MessageId(1)); });
+    check([&] { (void)queue.find(MessageId(1)); });
     check([&] { (void)queue.list(MessageState::ready); });
     check([&] { (void)queue.archived(); });
     check([&] { queue.pause(); });

@@ -1,4 +1,4 @@
-// Resuming, waking, cancelling and deleting runs from outside.
+// Resuming, waking, cancelling and deleting runs by users.
 #include <latch>
 #include <thread>
 
@@ -21,7 +21,7 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(ResumeTest);
 
-TEST_P(ResumeTest, a_resume_gives_the_step_its_result_and_lets_the_run_go_on) {
+TEST_P(ResumeTest, a_resume_sets_the_result_of_the_step_and_the_run_continues) {
     make_workflow();
     const Held held = paused();
     advance(5s);
@@ -35,7 +35,7 @@ TEST_P(ResumeTest, a_resume_gives_the_step_its_result_and_lets_the_run_go_on) {
     EXPECT_FALSE(run.paused_at);
     EXPECT_EQ(message_of(held.id())->state, MessageState::ready);
     EXPECT_TRUE(has_event(held.id(), "resumed"));
-    EXPECT_TRUE(contains(store().events(held.id()).back().data.text, "ask"));
+    EXPECT_TRUE(contains(store().run(held.id()).events().back().data.text, "ask"));
     const Held again = claim_one();
     ASSERT_EQ(again.run.steps.size(), 1U);
     EXPECT_EQ(again.run.steps[0].output, R"({"yes":true})");
@@ -51,7 +51,7 @@ TEST_P(ResumeTest, the_first_resume_wins) {
     EXPECT_EQ(step(held.id(), "ask").output, Json{"1"});
 }
 
-TEST_P(ResumeTest, of_many_that_resume_at_once_one_wins) {
+TEST_P(ResumeTest, of_many_concurrent_resumes_one_wins) {
     make_workflow();
     const Held held = paused();
     std::atomic<int> won = 0;
@@ -85,15 +85,15 @@ TEST_P(ResumeTest, a_resume_before_the_pause_is_kept_and_used) {
         ErrorCode::step_finished
     );
     EXPECT_EQ(status(run), RunStatus::queued);
-    EXPECT_TRUE(store().steps(run).empty());
+    EXPECT_TRUE(store().run(run).steps().empty());
     const Held held = claim_one();
     EXPECT_EQ(commit(pause_step(held.lease(), "ask", 1, 1h)), WriteStatus::done);
     EXPECT_EQ(status(run), RunStatus::running);
     EXPECT_EQ(step(run, "ask").status, StepStatus::success);
     EXPECT_EQ(step(run, "ask").output, Json{"1"});
     EXPECT_EQ(step(run, "ask").completed_at, start);
-    EXPECT_EQ(count("signals"), 0) << "it was consumed";
-    EXPECT_EQ(claim_one().id(), run) << "it goes on at once";
+    EXPECT_EQ(count(Rows::signals), 0) << "it was consumed";
+    EXPECT_EQ(claim_one().id(), run) << "it continues immediately";
 }
 
 TEST_P(ResumeTest, a_signal_for_another_step_is_not_used) {
@@ -102,7 +102,7 @@ TEST_P(ResumeTest, a_signal_for_another_step_is_not_used) {
     store().resume(run, "other", Json{"1"}, {.early = true});
     commit(pause_step(claim_one().lease(), "ask", 1, 1h));
     EXPECT_EQ(status(run), RunStatus::paused);
-    EXPECT_EQ(count("signals"), 1);
+    EXPECT_EQ(count(Rows::signals), 1);
 }
 
 TEST_P(ResumeTest, a_resume_while_the_step_is_executed_is_kept) {
@@ -122,7 +122,7 @@ TEST_P(ResumeTest, a_resume_of_a_paused_step_whose_run_is_in_a_workers_hands_is_
     const Held checking = claim_one();
     store().resume(held.id(), "ask", Json{"1"});
     EXPECT_EQ(step(held.id(), "ask").output, Json{"1"});
-    // The worker has not seen it and pauses again: the result stays and the run goes on.
+    // The worker has not seen it and pauses again: the result stays and the run continues.
     EXPECT_EQ(commit(pause_step(checking.lease(), "ask", 1, 1h)), WriteStatus::done);
     EXPECT_EQ(step(held.id(), "ask").status, StepStatus::success);
     EXPECT_EQ(message_of(held.id())->state, MessageState::ready)
@@ -154,7 +154,7 @@ TEST_P(ResumeTest, resumes_that_make_no_sense_are_refused) {
     EXPECT_TRUE(contains(finished.what(), "CANCELLED"));
     store().delete_run(held.id(), "gone");
     EXPECT_EQ(code(held.id(), "x"), ErrorCode::run_deleted);
-    EXPECT_EQ(count("signals"), 0);
+    EXPECT_EQ(count(Rows::signals), 0);
 }
 
 TEST_P(ResumeTest, a_resume_of_a_step_at_which_the_run_does_not_wait_is_refused) {
@@ -183,7 +183,7 @@ TEST_P(ResumeTest, a_resume_of_a_step_at_which_the_run_does_not_wait_is_refused)
     const Held sleeper = trigger_and_claim();
     commit(sleep_step(sleeper.lease(), "nap", 1, 10s));
     EXPECT_TRUE(contains(refusal(sleeper.id(), "ask"), "the run sleeps at step 'nap'"));
-    EXPECT_EQ(count("signals"), 0);
+    EXPECT_EQ(count(Rows::signals), 0);
     EXPECT_EQ(status(held.id()), RunStatus::paused);
     EXPECT_FALSE(has_event(held.id(), "resumed"));
 }
@@ -193,7 +193,7 @@ TEST_P(ResumeTest, a_pause_that_is_not_reached_again_yet_counts_as_early) {
     const Held held = paused();
     advance(1h);
     const Held checking = claim_one();
-    commit(running(checking.lease(), "ask", 1));  // its body is executed again, and then dies
+    commit(running(checking.lease(), "ask", 1));  // its body is executed again, and then crashes
     EXPECT_EQ(
         error_of([&] { store().resume(held.id(), "ask", Json{"1"}); }).code(),
         ErrorCode::step_not_waiting
@@ -209,7 +209,7 @@ TEST_P(ResumeTest, an_early_resume_of_a_waiting_step_is_a_resume) {
     const Held held = paused();
     store().resume(held.id(), "ask", Json{"1"}, {.early = true});
     EXPECT_EQ(step(held.id(), "ask").output, Json{"1"});
-    EXPECT_EQ(count("signals"), 0);
+    EXPECT_EQ(count(Rows::signals), 0);
 }
 
 TEST_P(ResumeTest, wake_lets_a_waiting_run_be_taken_up_now) {
@@ -253,7 +253,7 @@ TEST_P(ResumeTest, cancel_ends_a_run_wherever_it_stands) {
     EXPECT_EQ(step(waiting.id(), "ask").status, StepStatus::cancelled);
     EXPECT_EQ(step(running_one.id(), "done").status, StepStatus::success);
     EXPECT_EQ(step(running_one.id(), "open").status, StepStatus::cancelled);
-    EXPECT_EQ(count("signals"), 0);
+    EXPECT_EQ(count(Rows::signals), 0);
 }
 
 TEST_P(ResumeTest, a_finished_run_cannot_be_cancelled) {
@@ -304,7 +304,7 @@ TEST_P(ResumeTest, a_finished_run_keeps_its_end_when_it_is_deleted) {
     EXPECT_FALSE(info(held.id()).error);
 }
 
-TEST_P(ResumeTest, no_events_are_kept_where_audit_is_off) {
+TEST_P(ResumeTest, no_events_are_kept_if_audit_is_off) {
     make_workflow("job", {.audit = AuditLevel::off});
     const Held held = paused();
     store().wake(held.id());

@@ -1,4 +1,4 @@
-// New runs from old ones: retry, fork, and the family they form.
+// New runs from old ones: retry, fork, and their lineage.
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -67,7 +67,9 @@ TEST_P(RetryForkTest, a_retry_is_a_new_run_that_takes_the_finished_steps_over) {
     EXPECT_EQ(taken.delivery, 0);
     EXPECT_EQ(taken.completed_at, start);
     EXPECT_TRUE(has_event(old, "retried"));
-    EXPECT_TRUE(contains(store().events(old).back().data.text, std::to_string(made.id().value())));
+    EXPECT_TRUE(
+        contains(store().run(old).events().back().data.text, std::to_string(made.id().value()))
+    );
 }
 
 TEST_P(RetryForkTest, the_old_run_stays_as_it_is) {
@@ -80,7 +82,7 @@ TEST_P(RetryForkTest, the_old_run_stays_as_it_is) {
     EXPECT_EQ(step(old, "b").status, StepStatus::error);
 }
 
-TEST_P(RetryForkTest, the_first_claim_of_a_retry_brings_the_steps) {
+TEST_P(RetryForkTest, the_first_claim_of_a_retry_returns_the_steps) {
     make_workflow();
     const RunId made = store().retry(failed_run()).id();
     const Held held = claim_one();
@@ -107,7 +109,7 @@ TEST_P(RetryForkTest, only_failed_and_cancelled_runs_can_be_retried) {
     EXPECT_EQ(error_of([&] { store().retry(RunId(4711)); }).code(), ErrorCode::run_not_found);
 }
 
-TEST_P(RetryForkTest, a_fork_takes_over_only_what_comes_before_the_step) {
+TEST_P(RetryForkTest, a_fork_copies_only_the_steps_before_its_step) {
     make_workflow();
     const RunId old = failed_run();
     const RunId at_c = store().fork(old, "c").id();
@@ -142,15 +144,15 @@ TEST_P(RetryForkTest, the_family_is_found_from_each_of_its_members) {
     const RunId fork = store().fork(root, "c").id();
     (void)trigger();
     const std::vector<RunId> family{root, child, grandchild, fork};
-    for (const RunId member : family) EXPECT_EQ(ids_of(store().lineage(member)), family);
+    for (const RunId member : family) EXPECT_EQ(ids_of(store().run(member).lineage()), family);
 }
 
 TEST_P(RetryForkTest, a_run_alone_is_its_own_family_and_an_unknown_one_an_error) {
     make_workflow();
     const RunId run = trigger();
-    EXPECT_EQ(ids_of(store().lineage(run)), std::vector{run});
+    EXPECT_EQ(ids_of(store().run(run).lineage()), std::vector{run});
     EXPECT_EQ(
-        error_of([&] { (void)store().lineage(RunId(4711)); }).code(), ErrorCode::run_not_found
+        error_of([&] { (void)store().run(RunId(4711)).lineage(); }).code(), ErrorCode::run_not_found
     );
 }
 

@@ -1,4 +1,4 @@
-// Claims of runs: they start them, bring input and recorded steps, and judge poison by progress.
+// Claims of runs: they start runs, return input and recorded steps, and detect poison by progress.
 #include "model/rules.h"
 #include "support/workflow_test.h"
 
@@ -50,7 +50,7 @@ TEST_P(RunClaimTest, plain_messages_and_runs_come_in_one_claim) {
     request.queues = {plain.info().id, store().queue("job").info().id};
     request.max_messages = 10;
     request.work = seam::Work::runs;
-    const seam::Claim got = store().backend()->claim(request);
+    const seam::Claim got = detail::Access::backend(store())->claim(request);
     ASSERT_EQ(got.messages.size(), 2U);
     ASSERT_EQ(got.runs.size(), 2U);
     for (std::size_t i = 0; i < 2; ++i) {
@@ -66,13 +66,13 @@ TEST_P(RunClaimTest, a_claim_that_does_not_ask_for_runs_starts_none) {
     const RunId run = trigger("job", Json{"5"});
     seam::ClaimRequest request;
     request.queues = {store().queue("job").info().id};
-    const seam::Claim got = store().backend()->claim(request);
+    const seam::Claim got = detail::Access::backend(store())->claim(request);
     EXPECT_EQ(got.messages.size(), 1U);
     EXPECT_TRUE(got.runs.empty());
     EXPECT_EQ(status(run), RunStatus::queued);
 }
 
-TEST_P(RunClaimTest, a_redelivery_brings_the_recorded_steps_in_order) {
+TEST_P(RunClaimTest, a_redelivery_returns_the_recorded_steps_in_order) {
     make_workflow();
     const Held first = trigger_and_claim();
     commit(checkpoint(first.lease(), "z", 1, R"({"out":1})"));
@@ -93,7 +93,10 @@ TEST_P(RunClaimTest, a_redelivery_brings_the_recorded_steps_in_order) {
     EXPECT_EQ(model::to_run_error(Json{second.run.steps[1].error}).message, "no luck");
     EXPECT_EQ(second.run.steps[3].status, StepStatus::pending);
     EXPECT_EQ(second.run.steps[3].attempt, 2);
-    EXPECT_EQ(ids_of(store().backend()->recorded_steps(first.id())), ids_of(second.run.steps));
+    EXPECT_EQ(
+        ids_of(detail::Access::backend(store())->recorded_steps(first.id())),
+        ids_of(second.run.steps)
+    );
 }
 
 TEST_P(RunClaimTest, each_run_of_a_claim_gets_its_own_steps) {
@@ -116,7 +119,7 @@ TEST_P(RunClaimTest, each_run_of_a_claim_gets_its_own_steps) {
     }
 }
 
-TEST_P(RunClaimTest, a_sleep_comes_with_its_end) {
+TEST_P(RunClaimTest, a_claim_returns_the_end_of_a_sleep) {
     make_workflow();
     const Held first = trigger_and_claim();
     commit(sleep_step(first.lease(), "nap", 1, 10s));
@@ -146,7 +149,7 @@ TEST_P(RunClaimTest, a_claim_has_a_budget_for_the_bytes_of_steps) {
             continue;
         }
         ++left_out;
-        const auto loaded = store().backend()->recorded_steps(held.id());
+        const auto loaded = detail::Access::backend(store())->recorded_steps(held.id());
         ASSERT_EQ(loaded.size(), 3U);
         EXPECT_EQ(loaded[2].output, large);
     }
@@ -180,7 +183,7 @@ TEST_P(RunClaimTest, progress_sets_the_strikes_back) {
     EXPECT_EQ(status(run), RunStatus::running);
 }
 
-TEST_P(RunClaimTest, a_step_that_only_began_is_no_progress) {
+TEST_P(RunClaimTest, a_step_that_only_began_is_not_progress) {
     make_workflow("job", {.max_strikes = 2});
     const RunId run = trigger();
     for (int i = 1; i <= 2; ++i) {
@@ -206,7 +209,7 @@ TEST_P(RunClaimTest, progress_of_an_earlier_delivery_does_not_count_again) {
     EXPECT_EQ(status(run), RunStatus::error);
 }
 
-TEST_P(RunClaimTest, a_run_handed_out_too_often_without_a_report_ends_as_poison) {
+TEST_P(RunClaimTest, a_run_delivered_too_often_without_a_report_ends_as_poison) {
     make_workflow("graves");
     make_workflow("job", {.max_strikes = 2, .dead_letter_workflow = "graves"});
     const RunId run = trigger("job", Json{"7"});
@@ -222,8 +225,8 @@ TEST_P(RunClaimTest, a_run_handed_out_too_often_without_a_report_ends_as_poison)
     const RunInfo seen = info(run);
     EXPECT_EQ(seen.status, RunStatus::error);
     EXPECT_EQ(error_in(seen.error).type, "poison");
-    EXPECT_EQ(error_in(seen.error).message, "handed out 2 times without a report");
-    EXPECT_TRUE(contains(seen.last_error, "handed out 2 times"));
+    EXPECT_EQ(error_in(seen.error).message, "delivered 2 times without a report");
+    EXPECT_TRUE(contains(seen.last_error, "delivered 2 times"));
     EXPECT_EQ(seen.completed_at, store().now());
     EXPECT_FALSE(seen.visible_at);
     EXPECT_EQ(step(run, "done").status, StepStatus::success);
@@ -236,7 +239,7 @@ TEST_P(RunClaimTest, a_run_handed_out_too_often_without_a_report_ends_as_poison)
     EXPECT_EQ(letters[0].parent, run);
 }
 
-TEST_P(RunClaimTest, poison_leaves_no_event_where_none_are_kept) {
+TEST_P(RunClaimTest, poison_leaves_no_event_if_none_are_kept) {
     make_workflow("job", {.max_strikes = 1, .audit = AuditLevel::off});
     const RunId run = trigger();
     (void)claim_one();
@@ -246,7 +249,7 @@ TEST_P(RunClaimTest, poison_leaves_no_event_where_none_are_kept) {
     EXPECT_EQ(event_kinds(run), "");
 }
 
-TEST_P(RunClaimTest, poison_among_good_runs_harms_none_of_them) {
+TEST_P(RunClaimTest, poison_does_not_affect_other_runs) {
     make_workflow("job", {.max_strikes = 1});
     const RunId poison = trigger();
     (void)claim_one();
@@ -258,7 +261,7 @@ TEST_P(RunClaimTest, poison_among_good_runs_harms_none_of_them) {
     EXPECT_EQ(status(poison), RunStatus::error);
 }
 
-TEST_P(RunClaimTest, a_run_with_two_strikes_is_handed_out_alone_unless_it_made_progress) {
+TEST_P(RunClaimTest, a_run_with_two_strikes_is_delivered_alone_unless_it_made_progress) {
     make_workflow();
     const RunId suspect = trigger();
     for (int i = 0; i < 2; ++i) {

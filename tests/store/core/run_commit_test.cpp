@@ -1,4 +1,4 @@
-// What each kind of write does to a run: checkpoint, suspend, finish.
+// The effects of each kind of write on a run: checkpoint, suspend, finish.
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -48,7 +48,7 @@ TEST_P(RunCommitTest, a_failed_step_keeps_its_error) {
     EXPECT_EQ(error_in(seen.error).message, "no luck");
     EXPECT_EQ(error_in(seen.error).step, "a");
     EXPECT_EQ(seen.completed_at, start);
-    EXPECT_EQ(status(held.id()), RunStatus::running) << "code may catch it and go on";
+    EXPECT_EQ(status(held.id()), RunStatus::running) << "code may catch it and continue";
 }
 
 TEST_P(RunCommitTest, a_result_is_never_overwritten) {
@@ -68,7 +68,7 @@ TEST_P(RunCommitTest, a_result_is_never_overwritten) {
     EXPECT_NE(message_of(held.id())->state, MessageState::leased) << "the run is suspended";
 }
 
-TEST_P(RunCommitTest, running_is_only_written_where_there_is_no_result) {
+TEST_P(RunCommitTest, running_is_only_written_if_there_is_no_result) {
     make_workflow();
     const Held held = trigger_and_claim();
     EXPECT_EQ(commit(running(held.lease(), "a", 1)), WriteStatus::done);
@@ -101,7 +101,7 @@ TEST_P(RunCommitTest, a_step_to_be_retried_lets_the_message_wait) {
     EXPECT_EQ(message_of(held.id())->state, MessageState::waiting);
     EXPECT_EQ(step(held.id(), "a").status, StepStatus::pending);
     EXPECT_EQ(error_in(step(held.id(), "a").error).message, "not now");
-    const auto events = store().events(held.id());
+    const auto events = store().run(held.id()).events();
     ASSERT_EQ(events.size(), 1U);
     EXPECT_EQ(events[0].kind, "step_failed");
     EXPECT_EQ(events[0].data, Json{R"({"step":"a"})"});
@@ -109,14 +109,14 @@ TEST_P(RunCommitTest, a_step_to_be_retried_lets_the_message_wait) {
     EXPECT_EQ(events[0].at, start);
 }
 
-TEST_P(RunCommitTest, a_suspension_without_a_step_and_without_delay_is_ready_at_once) {
+TEST_P(RunCommitTest, a_suspension_without_a_step_and_without_delay_is_ready_immediately) {
     make_workflow();
     const Held held = trigger_and_claim();
     Suspend retry;
     retry.attempts = 1;
     retry.last_error = "outside of any step";
     EXPECT_EQ(commit({held.lease(), retry}), WriteStatus::done);
-    EXPECT_TRUE(store().steps(held.id()).empty());
+    EXPECT_TRUE(store().run(held.id()).steps().empty());
     EXPECT_EQ(message_of(held.id())->state, MessageState::ready);
     EXPECT_EQ(info(held.id()).attempts, 1);
     EXPECT_EQ(claim_one().message.attempts, 1);

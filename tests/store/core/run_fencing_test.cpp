@@ -1,4 +1,4 @@
-// Who lost a run can write nothing; batches, repetition, and one bad item among many.
+// A worker that lost a run cannot write it; batches, repetition, and a refused item in a batch.
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -10,7 +10,7 @@ protected:
         WorkflowTest::SetUp();
         freeze();
     }
-    // Everything that a worker might want to write of a run.
+    // Every kind of write of a run.
     static std::vector<Write> every_write(const Lease& lease) {
         return {
             checkpoint(lease, "late", 1),
@@ -29,7 +29,7 @@ protected:
         for (std::size_t i = 0; i < writes.size(); ++i)
             EXPECT_EQ(commit(writes[i], attempt), expected) << "write " << i;
         EXPECT_EQ(commit_all(writes, attempt), std::vector(writes.size(), expected));
-        EXPECT_TRUE(store().steps(RunId(lease.message.value())).empty());
+        EXPECT_TRUE(store().run(RunId(lease.message.value())).steps().empty());
     }
 };
 PAWL_FOR_EACH_BACKEND(RunFencingTest);
@@ -54,11 +54,11 @@ TEST_P(RunFencingTest, a_repetition_by_an_earlier_holder_writes_nothing_either) 
     (void)claim_one();
     for (const Write& write : {checkpoint(first.lease(), "late", 1), success(first.lease())})
         EXPECT_EQ(commit(write, Attempt::repeated), WriteStatus::lease_lost);
-    EXPECT_TRUE(store().steps(first.id()).empty());
+    EXPECT_TRUE(store().run(first.id()).steps().empty());
     EXPECT_EQ(status(first.id()), RunStatus::running);
 }
 
-TEST_P(RunFencingTest, after_a_cancel_the_holder_can_write_nothing_and_is_told_why) {
+TEST_P(RunFencingTest, after_a_cancel_the_holder_can_write_nothing_and_gets_cancelled) {
     make_workflow();
     const Held held = trigger_and_claim();
     store().cancel(held.id(), "enough");
@@ -81,13 +81,13 @@ TEST_P(RunFencingTest, the_heartbeat_hears_of_a_cancel) {
     store().cancel(runs[0], "enough");
     std::vector<Write> extensions;
     for (const Held& one : held) extensions.push_back({one.lease(), seam::Extend{30s}});
-    const auto result = store().backend()->heartbeat({}, extensions);
+    const auto result = detail::Access::backend(store())->heartbeat({}, extensions);
     ASSERT_EQ(result.outcomes.size(), 2U);
     EXPECT_EQ(result.outcomes[0].status, WriteStatus::cancelled);
     EXPECT_EQ(result.outcomes[1].status, WriteStatus::done);
 }
 
-TEST_P(RunFencingTest, a_lease_that_ended_and_was_given_to_nobody_still_holds) {
+TEST_P(RunFencingTest, an_ended_lease_still_holds_until_the_next_delivery) {
     make_workflow();
     const Held held = trigger_and_claim();
     advance(31s);
@@ -95,7 +95,7 @@ TEST_P(RunFencingTest, a_lease_that_ended_and_was_given_to_nobody_still_holds) {
     EXPECT_EQ(commit(success(held.lease())), WriteStatus::done);
 }
 
-TEST_P(RunFencingTest, who_suspended_a_run_cannot_go_on_with_it) {
+TEST_P(RunFencingTest, a_worker_that_suspended_a_run_cannot_write_it) {
     make_workflow();
     const Held held = trigger_and_claim();
     commit(pause_step(held.lease(), "ask", 1, 1h));
@@ -104,7 +104,7 @@ TEST_P(RunFencingTest, who_suspended_a_run_cannot_go_on_with_it) {
     EXPECT_EQ(step_ids(held.id()), std::vector<std::string>{"ask"});
 }
 
-TEST_P(RunFencingTest, what_this_delivery_has_written_counts_as_done_when_it_is_repeated) {
+TEST_P(RunFencingTest, writes_of_this_delivery_count_as_done_when_they_are_repeated) {
     make_workflow();
     const auto runs = trigger_many(5);
     const auto held = claim_many(5);
@@ -157,17 +157,17 @@ TEST_P(RunFencingTest, one_bad_item_among_many_is_rejected_alone) {
     make_workflow();
     const auto runs = trigger_many(64);
     const auto held = claim_many(64);
-    forbid_steps_of(runs[23]);
+    kit().refuse_steps_of(runs[23]);
     std::vector<Write> writes;
     for (const Held& one : held) writes.push_back(checkpoint(one.lease(), "a", 1));
-    const auto outcomes = store().backend()->commit(writes, Attempt::first);
+    const auto outcomes = detail::Access::backend(store())->commit(writes, Attempt::first);
     for (std::size_t i = 0; i < outcomes.size(); ++i)
         EXPECT_EQ(outcomes[i].status, i == 23 ? WriteStatus::rejected : WriteStatus::done) << i;
     EXPECT_TRUE(contains(outcomes[23].error, "not this one"));
-    EXPECT_EQ(count("steps"), 63);
+    EXPECT_EQ(count(Rows::steps), 63);
 }
 
-TEST_P(RunFencingTest, text_that_the_database_does_not_take_harms_nobody_else) {
+TEST_P(RunFencingTest, text_that_the_database_refuses_does_not_affect_other_items) {
     make_workflow();
     const auto runs = trigger_many(3);
     const auto held = claim_many(3);

@@ -117,18 +117,18 @@ TEST_P(RunQueriesTest, unknown_runs_and_steps_are_clear_errors) {
     make_workflow();
     const RunId run = trigger();
     for (const auto& call : std::vector<std::function<void()>>{
-             [&] { (void)store().get_run(RunId(4711)); },
+             [&] { (void)store().run(RunId(4711)).info(); },
              [&] { (void)store().run(RunId(4711)).info(); },
              [&] { (void)store().run(RunId(4711)).wait_json(0s); },
-             [&] { (void)store().steps(RunId(4711)); },
-             [&] { (void)store().step(RunId(4711), "a"); },
-             [&] { (void)store().events(RunId(4711)); }}) {
+             [&] { (void)store().run(RunId(4711)).steps(); },
+             [&] { (void)store().run(RunId(4711)).step("a"); },
+             [&] { (void)store().run(RunId(4711)).events(); }}) {
         const Error error = error_of(call);
         EXPECT_EQ(error.code(), ErrorCode::run_not_found);
         EXPECT_TRUE(contains(error.what(), "4711"));
     }
     EXPECT_EQ(
-        error_of([&] { (void)store().step(run, "nowhere"); }).code(), ErrorCode::step_not_found
+        error_of([&] { (void)store().run(run).step("nowhere"); }).code(), ErrorCode::step_not_found
     );
 }
 
@@ -159,7 +159,7 @@ TEST_P(RunQueriesTest, metrics_speak_of_what_ended_inside_the_window) {
     commit(pause_step(held[11].lease(), "ask", 1, 1h));
     store().cancel(trigger(), "no");
     (void)claim_one();
-    const WorkflowMetrics seen = workflow_metrics("job", store(), 100s);
+    const WorkflowMetrics seen = store().workflow_metrics("job", 100s);
     EXPECT_EQ(seen.workflow, "job");
     EXPECT_EQ(seen.window, Duration(100s));
     EXPECT_EQ(seen.succeeded, 10);
@@ -180,13 +180,13 @@ TEST_P(RunQueriesTest, metrics_speak_of_what_ended_inside_the_window) {
 
 TEST_P(RunQueriesTest, metrics_of_an_idle_workflow_are_zero) {
     make_workflow();
-    const WorkflowMetrics seen = workflow_metrics("job", store());
+    const WorkflowMetrics seen = store().workflow_metrics("job");
     EXPECT_EQ(seen.window, Duration(1h));
     EXPECT_EQ(seen.succeeded + seen.failed + seen.cancelled, 0);
     EXPECT_EQ(seen.success_rate, 0);
     EXPECT_FALSE(seen.average_duration || seen.p50_duration || seen.oldest_waiting);
     EXPECT_EQ(
-        error_of([&] { (void)workflow_metrics("nowhere", store()); }).code(),
+        error_of([&] { (void)store().workflow_metrics("nowhere"); }).code(),
         ErrorCode::workflow_not_found
     );
 }

@@ -11,7 +11,7 @@ protected:
         StoreTest::SetUp();
         freeze();
     }
-    // A message whose first holder's lease has ended, handed out again to `second`.
+    // A message whose first lease has ended and that was delivered again to `second`.
     struct Contested {
         Message stale;
         Message second;
@@ -31,7 +31,7 @@ TEST_P(SettleTest, an_archived_message_stays_readable) {
     const Message held = take_one(queue);
     advance(1s);
     EXPECT_EQ(queue.archive(held), Outcome::done);
-    EXPECT_FALSE(queue.get(id));
+    EXPECT_FALSE(queue.find(id));
     const auto archived = queue.archived();
     ASSERT_EQ(archived.size(), 1U);
     EXPECT_EQ(archived[0].id, id);
@@ -61,7 +61,7 @@ TEST_P(SettleTest, a_removed_message_leaves_no_trace) {
     EXPECT_EQ(queue.stats().leased, 0);
 }
 
-TEST_P(SettleTest, a_released_message_comes_back_at_once_without_a_strike) {
+TEST_P(SettleTest, a_released_message_is_ready_immediately_without_a_strike) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"});
     EXPECT_EQ(queue.release(take_one(queue)), Outcome::done);
@@ -71,12 +71,12 @@ TEST_P(SettleTest, a_released_message_comes_back_at_once_without_a_strike) {
     EXPECT_EQ(again.attempts, 0);
 }
 
-TEST_P(SettleTest, a_message_released_with_a_delay_comes_back_after_it) {
+TEST_P(SettleTest, a_message_released_with_a_delay_is_ready_after_it) {
     const Queue queue = make_queue();
     const MessageId id = queue.enqueue(Json{"1"});
     EXPECT_EQ(queue.release(take_one(queue), 10s), Outcome::done);
-    EXPECT_EQ(queue.get(id)->state, MessageState::waiting);
-    EXPECT_EQ(queue.get(id)->visible_at, start + 10s);
+    EXPECT_EQ(queue.find(id)->state, MessageState::waiting);
+    EXPECT_EQ(queue.find(id)->visible_at, start + 10s);
     advance(9s);
     EXPECT_TRUE(take(queue).empty());
     advance(1s);
@@ -89,13 +89,13 @@ TEST_P(SettleTest, an_extended_lease_ends_that_long_from_now) {
     const Message held = take_one(queue);
     advance(20s);
     EXPECT_EQ(queue.extend(held, 30s), Outcome::done);
-    EXPECT_EQ(queue.get(id)->visible_at, start + 50s);
+    EXPECT_EQ(queue.find(id)->visible_at, start + 50s);
     advance(29s);
     EXPECT_TRUE(take(queue).empty());
     EXPECT_EQ(queue.archive(held), Outcome::done);
 }
 
-TEST_P(SettleTest, an_ended_lease_can_be_settled_while_nobody_else_has_it) {
+TEST_P(SettleTest, an_ended_lease_can_be_settled_until_the_next_delivery) {
     const Queue queue = make_queue();
     queue.enqueue(Json{"1"});
     const Message held = take_one(queue);
@@ -122,7 +122,7 @@ TEST_P(SettleTest, settling_twice_is_lease_lost) {
     EXPECT_EQ(queue.stats().waiting, 2);
 }
 
-TEST_P(SettleTest, a_stale_holder_can_do_nothing_whatever_it_tries) {
+TEST_P(SettleTest, a_stale_holder_cannot_write_anything) {
     const Queue queue = make_queue();
     const auto [stale, second] = contested(queue);
     ASSERT_EQ(second.delivery, stale.delivery + 1);
@@ -132,7 +132,7 @@ TEST_P(SettleTest, a_stale_holder_can_do_nothing_whatever_it_tries) {
     EXPECT_EQ(queue.release(stale, 1h), Outcome::lease_lost);
     EXPECT_EQ(queue.extend(stale, 1h), Outcome::lease_lost);
     EXPECT_EQ(queue.fail(stale, "late", {}), Outcome::lease_lost);
-    const auto seen = queue.get(second.id);
+    const auto seen = queue.find(second.id);
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->state, MessageState::leased);
     EXPECT_EQ(seen->delivery, second.delivery);
@@ -158,7 +158,7 @@ TEST_P(SettleTest, a_holder_stays_fenced_when_its_message_is_replayed) {
     const Message first = take_one(queue);
     EXPECT_EQ(queue.archive(first), Outcome::done);
     queue.replay(id);
-    EXPECT_EQ(queue.archive(first), Outcome::lease_lost) << "it is ready, and nobody's";
+    EXPECT_EQ(queue.archive(first), Outcome::lease_lost) << "it is ready, and has no holder";
     const Message second = take_one(queue);
     EXPECT_EQ(second.id, id);
     EXPECT_EQ(second.delivery, 2);

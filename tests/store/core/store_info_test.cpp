@@ -1,4 +1,4 @@
-// What a store tells about itself, and what an operator does with single workers.
+// Information about a store, and operations on single workers.
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -7,7 +7,9 @@ namespace {
 class StoreInfoTest : public WorkflowTest {
 protected:
     [[nodiscard]] WorkerId add_worker(const std::vector<std::string>& handlers = {}) const {
-        return store().backend()->register_worker({"w", "host", 0, 1, 30s, handlers, handlers});
+        return detail::Access::backend(store())->register_worker(
+            {"w", "host", 0, 1, 30s, handlers, handlers}
+        );
     }
     [[nodiscard]] std::vector<MessageId> held(WorkerId worker, const PageRequest& page = {}) const {
         std::vector<MessageId> found;
@@ -21,13 +23,13 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(StoreInfoTest);
 
-TEST_P(StoreInfoTest, a_store_tells_what_it_was_opened_with) {
+TEST_P(StoreInfoTest, a_store_returns_its_options) {
     ConnectOptions options = this->options();
     options.lease = 77s;
     const StoreInfo info = connect(place().url(), options).info();
-    EXPECT_EQ(info.backend, on_postgres() ? "postgresql" : "sqlite");
+    EXPECT_EQ(info.backend, traits().name);
     EXPECT_EQ(info.options.lease, Duration(77s));
-    EXPECT_EQ(info.schema, on_postgres() ? place().schema() : "pawl");
+    EXPECT_EQ(info.schema, kit().own_tenant());
     EXPECT_EQ(connect(info.url, this->options()).info().schema, info.schema)
         << "without a password in it, the URL opens the same store: " << info.url;
     const StoreInfo tenant = store().tenant("tenant_a").info();
@@ -52,7 +54,7 @@ TEST_P(StoreInfoTest, only_a_stopped_or_lost_worker_can_be_deleted) {
     EXPECT_EQ(store().workers().front().id, other);
 }
 
-TEST_P(StoreInfoTest, what_a_worker_holds_is_listed) {
+TEST_P(StoreInfoTest, the_messages_of_a_worker_are_listed) {
     freeze();
     make_workflow();
     make_workflow("other");

@@ -1,4 +1,4 @@
-// Who has a handler, and runs that nobody has one for.
+// Live handlers, and runs without one.
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -17,13 +17,13 @@ protected:
         worker.lease = 30s;
         worker.handlers = handlers;
         worker.subscriptions = handlers;
-        return store().backend()->register_worker(worker);
+        return detail::Access::backend(store())->register_worker(worker);
     }
     std::vector<RunId> fail_unhandled(const std::vector<std::string>& prefixes) const {
-        return store().backend()->fail_unhandled(prefixes);
+        return detail::Access::backend(store())->fail_unhandled(prefixes);
     }
     bool handled(const std::string& name) const {
-        return store().backend()->has_live_handler(name);
+        return detail::Access::backend(store())->has_live_handler(name);
     }
 };
 PAWL_FOR_EACH_BACKEND(UnhandledTest);
@@ -37,13 +37,13 @@ TEST_P(UnhandledTest, a_live_handler_is_one_of_a_worker_that_beats_and_is_not_st
     EXPECT_FALSE(handled("nowhere"));
     advance(31s);
     EXPECT_FALSE(handled("job")) << "it is lost";
-    store().backend()->heartbeat(worker, {});
+    detail::Access::backend(store())->heartbeat(worker, {});
     EXPECT_TRUE(handled("job"));
     store().transition_worker(worker, WorkerEvent::stop);
     EXPECT_FALSE(handled("job"));
 }
 
-TEST_P(UnhandledTest, ready_runs_below_the_prefix_that_nobody_handles_fail_with_an_event) {
+TEST_P(UnhandledTest, ready_runs_below_the_prefix_without_a_handler_fail_with_an_event) {
     make_workflow("graves");
     make_workflow("billing.a", {.dead_letter_workflow = "graves"});
     make_workflow("billing.b");
@@ -66,7 +66,7 @@ TEST_P(UnhandledTest, ready_runs_below_the_prefix_that_nobody_handles_fail_with_
     EXPECT_TRUE(fail_unhandled({"billing."}).empty()) << "nothing is left to do";
 }
 
-TEST_P(UnhandledTest, a_prefix_is_no_pattern) {
+TEST_P(UnhandledTest, a_prefix_is_not_a_pattern) {
     for (const std::string name : {"a_b.x", "axb.x"}) make_workflow(name);
     const RunId meant = trigger("a_b.x");
     const RunId other = trigger("axb.x");

@@ -1,4 +1,4 @@
-// Words in the database that this version does not know: an error, never a guess.
+// Names in the database that this version does not know: an error, never a guess.
 #include "support/workflow_test.h"
 
 namespace pawl::test {
@@ -6,20 +6,8 @@ namespace {
 
 class UnknownWordsTest : public WorkflowTest {
 protected:
-    // As a newer version of pawl, or somebody by hand, would have written it.
-    void write_word(const std::string& table, const std::string& column, const std::string& where)
-        const {
-        const auto sql = database();
-        if (on_postgres()) {
-            sql->run(
-                "alter table " + place().table(table) + " drop constraint if exists " + table +
-                "_" + column + "_check"
-            );
-        } else {
-            sql->run("pragma ignore_check_constraints = on");
-        }
-        sql->run("update " + place().table(table) + " set " + column + " = 'ODD' where " + where);
-    }
+    // As a newer version of pawl, or a user, could have written it.
+    void write_odd(Word word, RunId run = {}) const { kit().write(word, "ODD", run); }
     template <class Call>
     void expect_unknown(const std::string& what, Call call) const {
         const Error error = error_of(call);
@@ -34,10 +22,10 @@ TEST_P(UnknownWordsTest, an_unknown_status_of_a_run_or_a_step_is_an_error) {
     make_workflow();
     const Held held = trigger_and_claim();
     commit(checkpoint(held.lease(), "a", 1));
-    write_word("steps", "status", "true");
-    expect_unknown("step status", [&] { (void)store().steps(held.id()); });
-    write_word("runs", "status", "true");
-    expect_unknown("run status", [&] { (void)store().get_run(held.id()); });
+    write_odd(Word::step_status);
+    expect_unknown("step status", [&] { (void)store().run(held.id()).steps(); });
+    write_odd(Word::run_status);
+    expect_unknown("run status", [&] { (void)store().run(held.id()).info(); });
     expect_unknown("run status", [&] { (void)store().runs(); });
     expect_unknown("run status", [&] { (void)store().run(held.id()).wait_json(0s); });
 }
@@ -45,16 +33,16 @@ TEST_P(UnknownWordsTest, an_unknown_status_of_a_run_or_a_step_is_an_error) {
 TEST_P(UnknownWordsTest, an_unknown_state_or_status_elsewhere_is_an_error) {
     const Queue queue = make_queue();
     const MessageId message = queue.enqueue(Json{"1"}, {.delay = 1h});
-    write_word("messages", "state", "true");
-    expect_unknown("message state", [&] { (void)queue.get(message); });
+    write_odd(Word::message_state);
+    expect_unknown("message state", [&] { (void)queue.find(message); });
     store().publish({.type = "t", .payload = Json{"1"}, .aggregate = "a"});
-    write_word("outbox", "status", "true");
+    write_odd(Word::outbox_status);
     expect_unknown("outbox status", [&] { (void)store().outbox(); });
     const auto made = worker("w").on_message("work", [](const Message&) {}).create(store());
-    write_word("workers", "status", "true");
+    write_odd(Word::worker_status);
     expect_unknown("worker status", [&] { (void)store().workers(); });
     make_workflow();
-    write_word("workflows", "audit", "true");
+    write_odd(Word::audit_level);
     expect_unknown("audit level", [&] { (void)store().workflows(); });
 }
 
@@ -65,7 +53,7 @@ TEST_P(UnknownWordsTest, a_run_whose_steps_cannot_be_read_does_not_harm_the_othe
     commit(checkpoint(odd.lease(), "a", 1));
     const Held good = trigger_and_claim();
     commit(checkpoint(good.lease(), "a", 1));
-    write_word("steps", "status", "run_id = " + std::to_string(odd.id().value()));
+    write_odd(Word::step_status, odd.id());
     advance(1h);  // both leases have ended
     int calls = 0;
     auto made = worker_for([&](Context& ctx) {

@@ -1,5 +1,5 @@
-// The messages of runs and tasks cannot be taken away by hand, nor a message through the name of
-// another queue.
+// Users cannot settle the messages of runs and tasks, nor a message through the name of another
+// queue.
 #include "support/flow_test.h"
 
 namespace pawl::test {
@@ -12,19 +12,21 @@ protected:
     }
 
     [[nodiscard]] seam::WriteOutcome outcome_of(const Write& write) const {
-        return store().backend()->commit(std::span(&write, 1), Attempt::first).front();
+        return detail::Access::backend(store())
+            ->commit(std::span(&write, 1), Attempt::first)
+            .front();
     }
     void expect_refused(const seam::WriteAction& action, const Lease& lease) const {
         const auto outcome = outcome_of({lease, action});
         EXPECT_EQ(outcome.status, WriteStatus::rejected) << action.index();
         EXPECT_EQ(outcome.code, ErrorCode::workflow_queue);
-        EXPECT_TRUE(contains(outcome.error, "carries a run or a task"));
+        EXPECT_TRUE(contains(outcome.error, "belongs to a run or a task"));
     }
     [[nodiscard]] Queue job() const { return store().queue("job"); }
 };
 PAWL_FOR_EACH_BACKEND(WorkflowQueueTest);
 
-TEST_P(WorkflowQueueTest, a_queue_says_what_it_carries) {
+TEST_P(WorkflowQueueTest, a_queue_has_the_kind_of_its_messages) {
     make_workflow();
     diamond().create(store());
     EXPECT_EQ(make_queue().info().kind, QueueKind::plain);
@@ -50,7 +52,7 @@ TEST_P(WorkflowQueueTest, tasks_are_not_dequeued_by_hand) {
     EXPECT_EQ(store().poll_for_tasks("flow").size(), 1U);
 }
 
-TEST_P(WorkflowQueueTest, what_would_take_a_run_away_is_refused) {
+TEST_P(WorkflowQueueTest, operations_that_would_remove_a_run_are_refused) {
     make_workflow();
     const Held held = trigger_and_claim();
     for (const auto& action : taking_away()) expect_refused(action, held.lease());
@@ -59,7 +61,7 @@ TEST_P(WorkflowQueueTest, what_would_take_a_run_away_is_refused) {
     expect_refused(seam::Archive{}, held.lease());
 }
 
-TEST_P(WorkflowQueueTest, what_would_take_a_task_away_is_refused) {
+TEST_P(WorkflowQueueTest, operations_that_would_remove_a_task_are_refused) {
     diamond().create(store());
     const RunId run = start_flow();
     const HeldTask held = claim_task();
@@ -139,7 +141,7 @@ TEST_P(WorkflowQueueTest, a_message_is_settled_through_its_own_queue) {
         other.archive(std::vector{own[0].lease(), held.lease(), own[1].lease()}),
         (std::vector{Outcome::done, Outcome::other_queue, Outcome::done})
     );
-    EXPECT_EQ(mail.get(held.id)->visible_at, start + 30s) << "nothing changed";
+    EXPECT_EQ(mail.find(held.id)->visible_at, start + 30s) << "nothing changed";
     EXPECT_EQ(mail.archive(held), Outcome::done);
     EXPECT_EQ(other.stats().archived, 2);
 }

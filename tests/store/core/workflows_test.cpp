@@ -1,4 +1,4 @@
-// Definitions of workflows: made, changed, guarded, deleted.
+// Definitions of workflows: created, changed, protected, deleted.
 #include <atomic>
 #include <thread>
 
@@ -9,6 +9,8 @@ namespace {
 
 class WorkflowsTest : public WorkflowTest {};
 PAWL_FOR_EACH_BACKEND(WorkflowsTest);
+class WorkflowsInTransactionTest : public WorkflowsTest {};
+PAWL_FOR_EACH_BACKEND_WITH(user_transactions, WorkflowsInTransactionTest);
 
 TEST_P(WorkflowsTest, a_workflow_has_the_documented_defaults) {
     freeze();
@@ -26,7 +28,7 @@ TEST_P(WorkflowsTest, a_workflow_has_the_documented_defaults) {
     EXPECT_EQ(made.created_at, start);
 }
 
-TEST_P(WorkflowsTest, it_comes_with_a_queue_of_its_name_that_keeps_no_archive) {
+TEST_P(WorkflowsTest, it_has_a_queue_of_its_name_that_keeps_no_archive) {
     const WorkflowInfo made = make_workflow("job", {.lease = 7s, .max_strikes = 2});
     const QueueInfo queue = store().queue("job").info();
     EXPECT_EQ(queue.id, made.queue);
@@ -79,10 +81,10 @@ TEST_P(WorkflowsTest, dead_letter_workflows_that_lead_back_are_refused) {
         EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
         EXPECT_TRUE(contains(error.what(), "leads back to it (c -> ")) << error.what();
     }
-    EXPECT_EQ(store().workflow("c").dead_letter_workflow, "") << "nothing is changed";
+    EXPECT_EQ(store().workflow_info("c").dead_letter_workflow, "") << "nothing is changed";
     make_workflow("b", {.dead_letter_workflow = ""});
     make_workflow("c", {.dead_letter_workflow = "a"});
-    EXPECT_EQ(store().workflow("c").dead_letter_workflow, "a") << "the chain ends at b";
+    EXPECT_EQ(store().workflow_info("c").dead_letter_workflow, "a") << "the chain ends at b";
 }
 
 TEST_P(WorkflowsTest, two_that_name_each_other_at_the_same_time_do_not_both_get_through) {
@@ -163,9 +165,9 @@ TEST_P(WorkflowsTest, they_are_listed_and_found_by_name) {
     std::vector<std::string> names;
     for (const WorkflowInfo& info : store().workflows()) names.push_back(info.name);
     EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
-    EXPECT_EQ(store().workflow("a").name, "a");
+    EXPECT_EQ(store().workflow_info("a").name, "a");
     for (const std::string name : {"plain", "nowhere"}) {
-        const Error error = error_of([&] { (void)store().workflow(name); });
+        const Error error = error_of([&] { (void)store().workflow_info(name); });
         EXPECT_EQ(error.code(), ErrorCode::workflow_not_found);
         EXPECT_TRUE(contains(error.what(), name));
     }
@@ -184,13 +186,7 @@ TEST_P(WorkflowsTest, plain_queue_operations_on_its_queue_are_refused) {
     make_workflow();
     const RunId run = trigger();
     const Queue queue = store().queue("job");
-    const auto in_transaction = [&] {
-        const auto mine = database();
-        mine->begin();
-        queue.enqueue_in(mine->transaction(), Json{"1"});
-    };
     for (const auto& call : std::vector<std::function<void()>>{
-             in_transaction,
              [&] { queue.enqueue(Json{"1"}); },
              [&] { store().create_queue("job"); },
              [&] { store().delete_queue("job"); },
@@ -205,10 +201,22 @@ TEST_P(WorkflowsTest, plain_queue_operations_on_its_queue_are_refused) {
     EXPECT_EQ(claim_one().id(), run) << "nothing was changed";
 }
 
+TEST_P(WorkflowsInTransactionTest, an_enqueue_into_its_queue_is_refused) {
+    make_workflow();
+    const auto mine = kit().connect_user();
+    mine->begin();
+    const Error error =
+        error_of([&] { store().queue("job").enqueue_in(mine->transaction(), Json{"1"}); });
+    EXPECT_EQ(error.code(), ErrorCode::workflow_queue);
+    EXPECT_TRUE(contains(error.what(), "job"));
+    mine->commit();
+    EXPECT_EQ(count(Rows::messages), 0);
+}
+
 TEST_P(WorkflowsTest, a_paused_workflow_takes_triggers_and_starts_nothing) {
     make_workflow();
     store().queue("job").pause();
-    EXPECT_TRUE(store().workflow("job").paused);
+    EXPECT_TRUE(store().workflow_info("job").paused);
     const RunId run = trigger();
     EXPECT_TRUE(claim(10).messages.empty());
     EXPECT_EQ(status(run), RunStatus::queued);
@@ -239,17 +247,17 @@ TEST_P(WorkflowsTest, deleting_it_takes_all_of_it_away) {
     commit_all({checkpoint(done.lease(), "a", 1), success(done.lease())});
     store().delete_workflow("job");
     EXPECT_EQ(
-        error_of([&] { (void)store().workflow("job"); }).code(), ErrorCode::workflow_not_found
+        error_of([&] { (void)store().workflow_info("job"); }).code(), ErrorCode::workflow_not_found
     );
     EXPECT_EQ(
         error_of([&] { (void)store().queue("job").info(); }).code(), ErrorCode::queue_not_found
     );
     EXPECT_EQ(error_of([&] { (void)info(done.id()); }).code(), ErrorCode::run_not_found);
-    for (const std::string table : {"steps", "run_tags", "signals", "events"})
-        EXPECT_EQ(count(table), 0) << table;
-    EXPECT_EQ(count("runs"), 1);
+    for (const Rows rows : {Rows::steps, Rows::run_tags, Rows::signals, Rows::events})
+        EXPECT_EQ(count(rows), 0) << rows;
+    EXPECT_EQ(count(Rows::runs), 1);
     EXPECT_EQ(status(kept), RunStatus::queued);
-    EXPECT_EQ(store().workflow("other").dead_letter_workflow, "");
+    EXPECT_EQ(store().workflow_info("other").dead_letter_workflow, "");
     make_workflow("job");
     EXPECT_TRUE(store().runs({.workflow = "job"}).empty()) << "it starts anew";
 }

@@ -1,4 +1,4 @@
-// Tasks against the seam: what a claim brings, batches of reports and their outcomes.
+// Tasks at the seam: the result of a claim, batches of reports and their outcomes.
 #include "support/flow_test.h"
 
 namespace pawl::test {
@@ -18,12 +18,12 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(FlowCommitTest);
 
-TEST_P(FlowCommitTest, a_claim_brings_the_task_with_its_input) {
+TEST_P(FlowCommitTest, a_claim_returns_the_task_with_its_input) {
     flow("flow")
         .max_attempts(4)
         .timeout(9s)
         .step("a")
-        .step("b", {"a"}, {.max_attempts = 2, .timeout = 0s})
+        .step("b", {"a"}, {.max_attempts = 2, .task_timeout = 0s})
         .create(store());
     const RunId run = start_flow(R"({"n":1})");
     const seam::Claim got = claim_work(10, "flow", WorkerId(7));
@@ -57,7 +57,7 @@ TEST_P(FlowCommitTest, one_claim_takes_tasks_of_several_flows) {
     request.queues = {store().queue("one").info().id, store().queue("two").info().id};
     request.max_messages = 10;
     request.work = seam::Work::tasks;
-    const seam::Claim got = store().backend()->claim(request);
+    const seam::Claim got = detail::Access::backend(store())->claim(request);
     ASSERT_EQ(got.tasks.size(), 3U);
     std::vector<Write> writes;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -77,7 +77,7 @@ TEST_P(FlowCommitTest, one_claim_takes_tasks_of_several_flows) {
 TEST_P(FlowCommitTest, a_batch_completes_tasks_of_many_runs) {
     diamond().create(store());
     std::vector<NewRun> batch(30, NewRun{"flow", Json{"1"}, {}});
-    const auto runs = execute_many(batch, store());
+    const auto runs = store().trigger(batch);
     int tasks = 0;
     while (true) {
         const auto held = claim_tasks(1000);
@@ -103,7 +103,7 @@ TEST_P(FlowCommitTest, both_dependencies_of_a_join_may_end_in_one_batch) {
     );
     const HeldTask d = claim_task();
     EXPECT_EQ(flat(d.message.payload), R"({"run":0,"b":2,"c":3})");
-    EXPECT_EQ(count("tasks", "step_index = 3"), 1);
+    EXPECT_EQ(task_states(run), "a.0 SUCCESS, b.0 SUCCESS, c.0 SUCCESS, d.0 RUNNING");
     EXPECT_EQ(info(run).remaining_steps, 1);
 }
 
@@ -119,7 +119,7 @@ TEST_P(FlowCommitTest, completions_and_failures_in_one_batch) {
     EXPECT_EQ(states(run), "a SUCCESS, b SUCCESS, c RUNNING, d PENDING");
 }
 
-TEST_P(FlowCommitTest, reports_stand_beside_other_writes) {
+TEST_P(FlowCommitTest, a_batch_may_mix_reports_and_other_writes) {
     diamond().create(store());
     make_workflow("job");
     const Queue queue = make_queue();
@@ -211,7 +211,7 @@ TEST_P(FlowCommitTest, a_repeated_report_of_a_run_that_ended_with_it_is_done) {
     EXPECT_EQ(commit(complete_write(held, "1"), Attempt::repeated), WriteStatus::done);
 }
 
-TEST_P(FlowCommitTest, a_cancelled_run_tells_whoever_reports) {
+TEST_P(FlowCommitTest, a_report_for_a_cancelled_run_gets_cancelled) {
     RunId run;
     const auto held = middle_of(run);
     store().cancel(run, "no");
@@ -229,9 +229,9 @@ TEST_P(FlowCommitTest, a_bad_report_does_not_harm_the_others) {
     const RunId good = start_flow();
     const auto held = claim_tasks();
     ASSERT_EQ(held.size(), 2U);
-    forbid_steps_of(bad);
+    kit().refuse_steps_of(bad);
     const std::vector<Write> writes{complete_write(held[0], "1"), complete_write(held[1], "2")};
-    const auto outcomes = store().backend()->commit(writes, Attempt::first);
+    const auto outcomes = detail::Access::backend(store())->commit(writes, Attempt::first);
     EXPECT_EQ(outcomes[0].status, WriteStatus::rejected);
     EXPECT_TRUE(contains(outcomes[0].error, "not this one"));
     EXPECT_EQ(outcomes[1].status, WriteStatus::done);
@@ -253,7 +253,7 @@ TEST_P(FlowCommitTest, a_task_handed_back_unstarted_counts_no_attempt) {
     EXPECT_EQ(commit(complete_write(again)), WriteStatus::done);
 }
 
-TEST_P(FlowCommitTest, what_was_handed_back_cannot_be_reported) {
+TEST_P(FlowCommitTest, a_task_that_was_handed_back_cannot_be_reported) {
     diamond().create(store());
     const RunId run = start_flow();
     const HeldTask first = claim_task();
@@ -280,7 +280,7 @@ TEST_P(FlowCommitTest, a_task_released_waits_for_its_time) {
     EXPECT_EQ(status(run), RunStatus::success);
 }
 
-TEST_P(FlowCommitTest, many_tasks_are_given_back_at_once) {
+TEST_P(FlowCommitTest, many_tasks_are_released_in_one_batch) {
     flow("flow").map("m").create(store());
     const RunId run = start_flow("[1,2,3,4,5,6]");
     std::vector<Write> writes;
@@ -289,7 +289,10 @@ TEST_P(FlowCommitTest, many_tasks_are_given_back_at_once) {
         writes.push_back(odd ? hand_back_write(held) : release_write(held));
     }
     EXPECT_EQ(commit_all(writes), std::vector(6, WriteStatus::done));
-    EXPECT_EQ(count("tasks", "status = 'QUEUED' and attempts = 0"), 6);
+    for (const TaskInfo& task : store().run(run).tasks()) {
+        EXPECT_EQ(task.status, TaskStatus::queued);
+        EXPECT_EQ(task.attempts, 0);
+    }
     EXPECT_EQ(drain([](const Task& task) { return task.input.text; }), 6);
     EXPECT_EQ(output_of(run), R"({"m":[1,2,3,4,5,6]})");
 }
@@ -304,7 +307,7 @@ TEST_P(FlowCommitTest, a_batch_that_fails_a_run_cancels_the_rest_of_it) {
     EXPECT_EQ(status(run), RunStatus::error);
     EXPECT_EQ(task(run, "a").status, TaskStatus::error);
     EXPECT_EQ(task(run, "c").status, TaskStatus::cancelled);
-    EXPECT_EQ(count("messages"), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
     EXPECT_EQ(event_kinds(run), "step_failed,run_failed");
 }
 
@@ -332,14 +335,14 @@ TEST_P(FlowCommitTest, a_map_whose_end_fails_the_run_leaves_nothing_half_done_in
         EXPECT_EQ(event_kinds(run), "step_failed,run_failed") << "once";
         int left = 0;
         int blamed = 0;
-        for (const StepInfo& seen : store().steps(run)) {
+        for (const StepInfo& seen : store().run(run).steps()) {
             left += seen.status == StepStatus::success ? 0 : 1;
             blamed += seen.status == StepStatus::error ? 1 : 0;
         }
         EXPECT_EQ(info(run).remaining_steps, left) << states(run);
         EXPECT_EQ(blamed, 1) << states(run);
         EXPECT_EQ(step(run, "after").status, StepStatus::cancelled);
-        EXPECT_EQ(count("messages"), 0);
+        EXPECT_EQ(count(Rows::messages), 0);
     }
 }
 

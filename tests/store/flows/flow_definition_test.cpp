@@ -1,4 +1,4 @@
-// Definitions of flows: made, added to, compared, guarded, deleted.
+// Definitions of flows: created, extended, compared, protected, deleted.
 #include "support/flow_test.h"
 
 namespace pawl::test {
@@ -17,7 +17,7 @@ protected:
     }
     std::vector<std::string> slugs(const std::string& flow = "flow") const {
         std::vector<std::string> found;
-        for (const FlowStep& step : store().get_flow_shape(flow).steps) found.push_back(step.slug);
+        for (const FlowStep& step : store().flow_shape(flow).steps) found.push_back(step.slug);
         return found;
     }
 };
@@ -25,33 +25,33 @@ PAWL_FOR_EACH_BACKEND(FlowDefinitionTest);
 
 TEST_P(FlowDefinitionTest, a_flow_has_defaults_and_a_queue) {
     store().create_flow("flow");
-    const FlowShape shape = store().get_flow_shape("flow");
+    const FlowShape shape = store().flow_shape("flow");
     EXPECT_EQ(shape.slug, "flow");
     EXPECT_EQ(shape.options.max_attempts, 3);
-    EXPECT_EQ(shape.options.base_delay, 5s);
-    EXPECT_EQ(shape.options.timeout, 60s);
+    EXPECT_EQ(shape.options.backoff_base, 5s);
+    EXPECT_EQ(shape.options.task_timeout, 60s);
     EXPECT_TRUE(shape.steps.empty());
-    const WorkflowInfo info = store().workflow("flow");
+    const WorkflowInfo info = store().workflow_info("flow");
     EXPECT_TRUE(info.is_flow);
     EXPECT_EQ(info.task_timeout, 60s);
     EXPECT_EQ(info.max_attempts, 3);
     EXPECT_EQ(store().queue("flow").info().id, info.queue);
     make_workflow("job");
-    EXPECT_FALSE(store().workflow("job").is_flow);
+    EXPECT_FALSE(store().workflow_info("job").is_flow);
 }
 
 TEST_P(FlowDefinitionTest, making_it_again_changes_only_what_is_given) {
     store().create_flow("flow", {7, 1s, 30s});
     store().create_flow("flow");
-    EXPECT_EQ(store().get_flow_shape("flow").options.max_attempts, 7);
-    EXPECT_EQ(store().get_flow_shape("flow").options.base_delay, 1s);
-    EXPECT_EQ(store().get_flow_shape("flow").options.timeout, 30s);
-    store().create_flow("flow", {.base_delay = 250ms});
-    EXPECT_EQ(store().get_flow_shape("flow").options.base_delay, 250ms);
-    EXPECT_EQ(store().get_flow_shape("flow").options.max_attempts, 7);
-    store().create_flow("flow", {.timeout = 0s});
-    EXPECT_EQ(store().get_flow_shape("flow").options.timeout.value_or(0s), 0s) << "none";
-    EXPECT_FALSE(store().workflow("flow").task_timeout);
+    EXPECT_EQ(store().flow_shape("flow").options.max_attempts, 7);
+    EXPECT_EQ(store().flow_shape("flow").options.backoff_base, 1s);
+    EXPECT_EQ(store().flow_shape("flow").options.task_timeout, 30s);
+    store().create_flow("flow", {.backoff_base = 250ms});
+    EXPECT_EQ(store().flow_shape("flow").options.backoff_base, 250ms);
+    EXPECT_EQ(store().flow_shape("flow").options.max_attempts, 7);
+    store().create_flow("flow", {.task_timeout = 0s});
+    EXPECT_EQ(store().flow_shape("flow").options.task_timeout.value_or(0s), 0s) << "none";
+    EXPECT_FALSE(store().workflow_info("flow").task_timeout);
     EXPECT_EQ(store().queues().size(), 1U);
 }
 
@@ -67,8 +67,8 @@ TEST_P(FlowDefinitionTest, bad_values_of_a_flow_are_refused_and_named) {
     refused(std::string(129, 'x'), {}, "128");
     refused("run", {}, "'run'");
     refused("flow", {.max_attempts = -1}, "max_attempts must be 0 (no retry) to 1000000");
-    refused("flow", {.base_delay = -1ms}, "base_delay");
-    refused("flow", {.timeout = -1ms}, "timeout");
+    refused("flow", {.backoff_base = -1ms}, "base_delay");
+    refused("flow", {.task_timeout = -1ms}, "timeout");
     EXPECT_TRUE(store().workflows().empty());
     EXPECT_NO_THROW(store().create_flow(std::string(128, 'x')));
 }
@@ -98,12 +98,14 @@ TEST_P(FlowDefinitionTest, steps_are_numbered_as_they_are_added) {
     store().add_step("flow", {"beta", StepType::map, {"alpha"}});
     store().add_step("flow", {"second_root"});
     EXPECT_EQ(slugs(), (std::vector<std::string>{"zeta", "alpha", "beta", "second_root"}));
-    const FlowShape shape = store().get_flow_shape("flow");
+    const FlowShape shape = store().flow_shape("flow");
     EXPECT_EQ(shape.steps[1].deps, std::vector<std::string>{"zeta"});
     EXPECT_EQ(shape.steps[1].type, StepType::single);
     EXPECT_EQ(shape.steps[2].type, StepType::map);
     EXPECT_TRUE(shape.steps[3].deps.empty());
-    EXPECT_EQ(count("flow_steps", "step_slug = 'second_root' and step_index = 3"), 1);
+    EXPECT_EQ(
+        states(start_flow()), "zeta RUNNING, alpha PENDING, beta PENDING, second_root RUNNING"
+    );
 }
 
 TEST_P(FlowDefinitionTest, every_option_of_a_step_is_kept) {
@@ -114,24 +116,24 @@ TEST_P(FlowDefinitionTest, every_option_of_a_step_is_kept) {
         StepType::single,
         {"dep"},
         {.max_attempts = 9,
-         .base_delay = 1500ms,
-         .timeout = 0s,
+         .backoff_base = 1500ms,
+         .task_timeout = 0s,
          .start_delay = 90s,
          .required_input_pattern = Json{R"({"dep":{"a":[1,null]}})"},
          .forbidden_input_pattern = Json{R"("no")"},
          .when_unmet = WhenUnmet::skip_cascade,
          .when_exhausted = WhenExhausted::skip_cascade}};
     store().add_step("flow", step);
-    const FlowStep stored = store().get_flow_shape("flow").steps.at(1);
+    const FlowStep stored = store().flow_shape("flow").steps.at(1);
     EXPECT_EQ(stored.options.max_attempts, 9);
-    EXPECT_EQ(stored.options.base_delay, 1500ms);
-    EXPECT_EQ(stored.options.timeout, 0s);
+    EXPECT_EQ(stored.options.backoff_base, 1500ms);
+    EXPECT_EQ(stored.options.task_timeout, 0s);
     EXPECT_EQ(stored.options.start_delay, 90s);
     EXPECT_EQ(flat(stored.options.required_input_pattern), R"({"dep":{"a":[1,null]}})");
     EXPECT_EQ(flat(stored.options.forbidden_input_pattern), R"("no")");
     EXPECT_EQ(stored.options.when_unmet, WhenUnmet::skip_cascade);
     EXPECT_EQ(stored.options.when_exhausted, WhenExhausted::skip_cascade);
-    const FlowStep plain = store().get_flow_shape("flow").steps.at(0);
+    const FlowStep plain = store().flow_shape("flow").steps.at(0);
     EXPECT_TRUE(plain.options == FlowStepOptions{}) << "what is not given is the flow's";
 }
 
@@ -152,37 +154,39 @@ TEST_P(FlowDefinitionTest, adding_the_same_step_again_changes_nothing) {
     store().add_step("flow", same);
     store().add_step("flow", {"a"});
     EXPECT_EQ(slugs(), (std::vector<std::string>{"a", "b", "c"}));
-    EXPECT_EQ(store().get_flow_shape("flow").steps[2].deps, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(store().flow_shape("flow").steps[2].deps, (std::vector<std::string>{"a", "b"}));
 }
 
 TEST_P(FlowDefinitionTest, duplicate_dependencies_count_once) {
     flow("flow").step("a").step("b", {"a", "a"}).create(store());
     store().add_step("flow", {"c", StepType::map, {"a", "a", "a"}});
-    const FlowShape shape = store().get_flow_shape("flow");
+    const FlowShape shape = store().flow_shape("flow");
     EXPECT_EQ(shape.steps[1].deps, std::vector<std::string>{"a"});
     EXPECT_EQ(shape.steps[2].deps, std::vector<std::string>{"a"});
-    EXPECT_EQ(count("flow_deps"), 2);
+    EXPECT_EQ(count(Rows::flow_deps), 2);
     const RunId run = start_flow();
     EXPECT_EQ(step(run, "b").remaining_deps, 1);
     work_step("a", "[]");
     EXPECT_EQ(states(run), "a SUCCESS, b RUNNING, c SUCCESS");
 }
 
-TEST_P(FlowDefinitionTest, a_different_step_of_the_same_name_is_refused_and_says_what_differs) {
+TEST_P(FlowDefinitionTest, a_different_step_of_the_same_name_is_refused_with_the_difference) {
     store().create_flow("flow");
     store().add_step("flow", {"a"});
-    store().add_step("flow", {"b", StepType::single, {"a"}, {.max_attempts = 2, .timeout = 5s}});
+    store().add_step(
+        "flow", {"b", StepType::single, {"a"}, {.max_attempts = 2, .task_timeout = 5s}}
+    );
     const auto refused = [&](const FlowStep& step, const std::string& why) {
         expect_refused([&] { store().add_step("flow", step); }, ErrorCode::flow_mismatch, why);
     };
-    const FlowStep stored = store().get_flow_shape("flow").steps[1];
+    const FlowStep stored = store().flow_shape("flow").steps[1];
     for (const auto& [why, change] : std::vector<std::pair<std::string, void (*)(FlowStep&)>>{
              {"deps", [](FlowStep& s) { s.deps = {}; }},
              {"step_type", [](FlowStep& s) { s.type = StepType::map; }},
              {"max_attempts", [](FlowStep& s) { s.options.max_attempts = {}; }},
              {"max_attempts", [](FlowStep& s) { s.options.max_attempts = 4; }},
-             {"base_delay", [](FlowStep& s) { s.options.base_delay = 1s; }},
-             {"timeout", [](FlowStep& s) { s.options.timeout = 6s; }},
+             {"base_delay", [](FlowStep& s) { s.options.backoff_base = 1s; }},
+             {"timeout", [](FlowStep& s) { s.options.task_timeout = 6s; }},
              {"start_delay", [](FlowStep& s) { s.options.start_delay = 1s; }},
              {"required_input_pattern",
               [](FlowStep& s) { s.options.required_input_pattern = Json{"{}"}; }},
@@ -197,11 +201,11 @@ TEST_P(FlowDefinitionTest, a_different_step_of_the_same_name_is_refused_and_says
     }
     FlowStep several = stored;
     several.deps = {};
-    several.options.timeout = 7s;
+    several.options.task_timeout = 7s;
     refused(several, "deps");
     refused(several, "timeout");
     refused(several, "'b'");
-    EXPECT_TRUE(store().get_flow_shape("flow").steps[1].options == stored.options);
+    EXPECT_TRUE(store().flow_shape("flow").steps[1].options == stored.options);
 }
 
 TEST_P(FlowDefinitionTest, bad_values_of_a_step_are_refused_and_named) {
@@ -214,10 +218,10 @@ TEST_P(FlowDefinitionTest, bad_values_of_a_step_are_refused_and_named) {
     refused_step({"s", {}, {"nowhere"}}, "'nowhere'");
     refused_step({"s", {}, {"a", "nowhere"}}, "'nowhere'");
     refused_step({"s", {}, {"s"}}, "cannot depend on itself");
-    refused_step({"s", StepType::map, {"a", "b"}}, "one dependency at most");
+    refused_step({"s", StepType::map, {"a", "b"}}, "at most one step");
     refused_step({"s", {}, {}, {.max_attempts = -1}}, "max_attempts must be 0 (no retry)");
-    refused_step({"s", {}, {}, {.base_delay = -1ms}}, "base_delay");
-    refused_step({"s", {}, {}, {.timeout = -1ms}}, "timeout");
+    refused_step({"s", {}, {}, {.backoff_base = -1ms}}, "base_delay");
+    refused_step({"s", {}, {}, {.task_timeout = -1ms}}, "timeout");
     refused_step({"s", {}, {}, {.start_delay = -1ms}}, "start_delay");
     refused_step({"s", {}, {}, {.required_input_pattern = Json{"{"}}}, "required_input_pattern");
     refused_step({"s", {}, {}, {.forbidden_input_pattern = Json{"x"}}}, "forbidden_input_pattern");
@@ -241,11 +245,11 @@ TEST_P(FlowDefinitionTest, the_builder_creates_all_of_it_and_adds_to_what_is_the
     flow("flow").max_attempts(5).base_delay(1s).timeout(10s).step("a").map("b", "a").create(store()
     );
     EXPECT_EQ(slugs(), (std::vector<std::string>{"a", "b"}));
-    EXPECT_EQ(store().get_flow_shape("flow").options.max_attempts, 5);
+    EXPECT_EQ(store().flow_shape("flow").options.max_attempts, 5);
     flow("flow").timeout(20s).step("a").step("c", {"b"}).create(store());
     EXPECT_EQ(slugs(), (std::vector<std::string>{"a", "b", "c"}));
-    EXPECT_EQ(store().get_flow_shape("flow").options.timeout, 20s);
-    EXPECT_EQ(store().get_flow_shape("flow").options.max_attempts, 5);
+    EXPECT_EQ(store().flow_shape("flow").options.task_timeout, 20s);
+    EXPECT_EQ(store().flow_shape("flow").options.max_attempts, 5);
     expect_refused(
         [&] { flow("flow").step("d").step("b", {"a"}).create(store()); },
         ErrorCode::flow_mismatch,
@@ -257,9 +261,7 @@ TEST_P(FlowDefinitionTest, the_builder_creates_all_of_it_and_adds_to_what_is_the
 TEST_P(FlowDefinitionTest, an_unknown_flow_has_no_shape) {
     make_workflow("job");
     for (const std::string name : {"nowhere", "job"}) {
-        expect_refused(
-            [&] { (void)store().get_flow_shape(name); }, ErrorCode::flow_not_found, name
-        );
+        expect_refused([&] { (void)store().flow_shape(name); }, ErrorCode::flow_not_found, name);
         expect_refused(
             [&] { (void)store().poll_for_tasks(name); }, ErrorCode::flow_not_found, name
         );
@@ -276,10 +278,10 @@ TEST_P(FlowDefinitionTest, names_of_workflows_queues_and_flows_do_not_mix) {
     store().create_flow("flow");
     for (const std::string name : {"job", "plain"}) {
         expect_refused(
-            [&] { store().create_flow(name); }, ErrorCode::invalid_argument, "not a flow's"
+            [&] { store().create_flow(name); }, ErrorCode::invalid_argument, "is not a flow"
         );
         expect_refused(
-            [&] { store().ensure_flow({name}); }, ErrorCode::invalid_argument, "not a flow's"
+            [&] { store().ensure_flow({name}); }, ErrorCode::invalid_argument, "is not a flow"
         );
     }
     EXPECT_EQ(error_of([&] { make_workflow("flow"); }).code(), ErrorCode::invalid_argument);
@@ -287,7 +289,7 @@ TEST_P(FlowDefinitionTest, names_of_workflows_queues_and_flows_do_not_mix) {
         error_of([&] { (void)store().queue("flow").enqueue(Json{"1"}); }).code(),
         ErrorCode::workflow_queue
     );
-    EXPECT_FALSE(store().workflow("job").is_flow);
+    EXPECT_FALSE(store().workflow_info("job").is_flow);
 }
 
 TEST_P(FlowDefinitionTest, flows_do_not_see_each_others_steps) {
@@ -306,7 +308,7 @@ TEST_P(FlowDefinitionTest, flows_do_not_see_each_others_steps) {
 
 TEST_P(FlowDefinitionTest, the_shape_survives_the_way_to_json_and_back) {
     diamond().max_attempts(4).map("e", "d", {.start_delay = 1500ms}).create(store());
-    const FlowShape stored = store().get_flow_shape("flow");
+    const FlowShape stored = store().flow_shape("flow");
     EXPECT_EQ(store().ensure_flow(to_flow_shape(to_json(stored))), EnsuredFlow::same);
 }
 
@@ -318,10 +320,10 @@ TEST_P(FlowDefinitionTest, ensure_creates_or_finds_the_same) {
     EXPECT_EQ(store().ensure_flow(diamond().shape()), EnsuredFlow::same)
         << "options that are not given do not differ";
     EXPECT_EQ(store().ensure_flow(shape, EnsureMode::force), EnsuredFlow::same);
-    EXPECT_EQ(store().get_flow_shape("flow").options.timeout, 30s);
+    EXPECT_EQ(store().flow_shape("flow").options.task_timeout, 30s);
 }
 
-TEST_P(FlowDefinitionTest, ensure_refuses_a_different_one_and_says_what_differs) {
+TEST_P(FlowDefinitionTest, ensure_refuses_a_different_flow_with_the_difference) {
     store().ensure_flow(diamond().shape());
     const auto refused = [&](const Flow& other, const std::string& why) {
         expect_refused([&] { store().ensure_flow(other.shape()); }, ErrorCode::flow_mismatch, why);
@@ -381,12 +383,11 @@ TEST_P(FlowDefinitionTest, delete_takes_everything_with_it) {
     store().delete_flow_and_data("flow");
     EXPECT_EQ(error_of([&] { (void)info(run); }).code(), ErrorCode::run_not_found);
     EXPECT_EQ(
-        error_of([&] { (void)store().get_flow_shape("flow"); }).code(), ErrorCode::flow_not_found
+        error_of([&] { (void)store().flow_shape("flow"); }).code(), ErrorCode::flow_not_found
     );
-    const std::string gone = "run_id = " + std::to_string(run.value());
-    for (const std::string table : {"runs", "steps", "tasks", "messages", "run_tags"})
-        EXPECT_EQ(count(table, gone), 0) << table;
-    EXPECT_EQ(count("flow_steps"), 4) << "the other flow's";
+    for (const Rows rows : {Rows::runs, Rows::steps, Rows::tasks, Rows::messages, Rows::run_tags})
+        EXPECT_EQ(count(rows, run), 0) << rows;
+    EXPECT_EQ(count(Rows::flow_steps), 4) << "the other flow's";
     EXPECT_EQ(store().queues().size(), 1U);
     drain({}, "other");
     EXPECT_EQ(status(kept), RunStatus::success);
@@ -404,12 +405,12 @@ TEST_P(FlowDefinitionTest, delete_is_refused_while_runs_live_unless_forced) {
     EXPECT_EQ(status(run), RunStatus::running);
     store().delete_flow_and_data("flow", DeleteMode::force);
     EXPECT_EQ(error_of([&] { (void)info(run); }).code(), ErrorCode::run_not_found);
-    for (const std::string table :
-         {"runs", "steps", "tasks", "messages", "flow_steps", "flow_deps"})
-        EXPECT_EQ(count(table), 0) << table;
+    for (const Rows rows :
+         {Rows::runs, Rows::steps, Rows::tasks, Rows::messages, Rows::flow_steps, Rows::flow_deps})
+        EXPECT_EQ(count(rows), 0) << rows;
 }
 
-TEST_P(FlowDefinitionTest, a_report_about_a_deleted_flow_is_told_so) {
+TEST_P(FlowDefinitionTest, a_report_about_a_deleted_flow_is_cancelled) {
     diamond().create(store());
     (void)start_flow();
     const HeldTask held = claim_task();
@@ -427,7 +428,10 @@ TEST_P(FlowDefinitionTest, delete_workflow_deletes_a_flow_without_live_runs) {
     drain();
     store().delete_workflow("flow");
     EXPECT_EQ(error_of([&] { (void)info(run); }).code(), ErrorCode::run_not_found);
-    EXPECT_EQ(count("tasks") + count("steps") + count("flow_steps") + count("flow_deps"), 0);
+    EXPECT_EQ(
+        count(Rows::tasks) + count(Rows::steps) + count(Rows::flow_steps) + count(Rows::flow_deps),
+        0
+    );
 }
 
 TEST_P(FlowDefinitionTest, a_step_added_later_is_of_later_runs_only) {

@@ -1,4 +1,4 @@
-// What a flow's user gets wrong first: a flow that does not exist, and the input of its handlers.
+// The first mistakes of a user of flows: a flow that does not exist, and the input of its handlers.
 #include <pawl/json.h>
 
 #include "support/flow_test.h"
@@ -14,22 +14,33 @@ namespace {
 
 class FlowInputTest : public FlowTest {};
 PAWL_FOR_EACH_BACKEND(FlowInputTest);
+class FlowInputInTransactionTest : public FlowInputTest {};
+PAWL_FOR_EACH_BACKEND_WITH(user_transactions, FlowInputInTransactionTest);
 
-TEST_P(FlowInputTest, a_start_of_an_unknown_flow_says_that_the_flow_does_not_exist) {
+TEST_P(FlowInputTest, a_start_of_an_unknown_flow_reports_that_the_flow_does_not_exist) {
     const Error error = error_of([&] { (void)flow("nope").start().execute(store()); });
     EXPECT_EQ(error.code(), ErrorCode::flow_not_found);
-    EXPECT_EQ(std::string(error.what()), "flow 'nope' does not exist: create it first");
-    const auto sql = database();
-    sql->begin();
     EXPECT_EQ(
-        error_of([&] { (void)flow("nope").start().execute_in(sql->transaction(), store()); }
-        ).code(),
-        ErrorCode::flow_not_found
+        std::string(error.what()),
+        "flow 'nope' does not exist; create it with create_flow(), or use trigger() if it is a "
+        "workflow in code"
     );
-    sql->run("rollback");
 }
 
-TEST_P(FlowInputTest, a_handler_that_takes_the_runs_struct_is_told_what_the_input_looks_like) {
+TEST_P(FlowInputInTransactionTest, a_start_of_an_unknown_flow_is_refused_as_without_one) {
+    const auto mine = kit().connect_user();
+    mine->begin();
+    const Error error =
+        error_of([&] { (void)flow("nope").start().execute_in(mine->transaction(), store()); });
+    EXPECT_EQ(error.code(), ErrorCode::flow_not_found);
+    EXPECT_EQ(
+        std::string(error.what()),
+        "flow 'nope' does not exist; create it with create_flow(), or use trigger() if it is a "
+        "workflow in code"
+    );
+}
+
+TEST_P(FlowInputTest, a_handler_that_takes_the_runs_struct_gets_an_error_that_describes_the_input) {
     flow("flow").step("fetch").step("count", {"fetch"}).max_attempts(1).create(store());
     const RunId run = start_flow(R"({"url":"https://example.com"})");
     auto made = worker("w")
@@ -42,13 +53,16 @@ TEST_P(FlowInputTest, a_handler_that_takes_the_runs_struct_is_told_what_the_inpu
     while (made.poll_once() > 0) continue;
     EXPECT_EQ(status(run), RunStatus::error);
     const std::string error = task(run, "count").error;
-    EXPECT_TRUE(contains(error, "the input of step 'count' of flow 'flow' does not decode: "));
+    const std::string number = std::to_string(run.value());
+    EXPECT_TRUE(contains(
+        error, "the input of step 'count' in run " + number + " of flow 'flow' does not decode: "
+    )) << error;
     EXPECT_TRUE(contains(error, "member 'url'"));
     EXPECT_TRUE(contains(error, R"(it is {"run": <the run's input>, "fetch": <its output>})"));
     EXPECT_TRUE(contains(error, "struct Input { Params run; }"));
 }
 
-TEST_P(FlowInputTest, a_maps_handler_is_told_that_its_input_is_an_element) {
+TEST_P(FlowInputTest, a_maps_handler_gets_an_error_that_its_input_is_an_element) {
     flow("flow").map("each").max_attempts(1).create(store());
     const RunId run = start_flow("[1]");
     auto made =

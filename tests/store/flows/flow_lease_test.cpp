@@ -1,4 +1,4 @@
-// Leases of tasks: how long they last, who gets a task whose lease has ended, and delayed starts.
+// Leases of tasks: their length, the delivery after a lost lease, and delayed starts.
 #include "support/flow_test.h"
 
 namespace pawl::test {
@@ -8,7 +8,7 @@ class FlowLeaseTest : public FlowTest {};
 PAWL_FOR_EACH_BACKEND(FlowLeaseTest);
 
 TEST_P(FlowLeaseTest, a_lease_is_the_timeout_and_two_seconds) {
-    flow("flow").step("flows").step("own", {}, {.timeout = 5s}).create(store());
+    flow("flow").step("flows").step("own", {}, {.task_timeout = 5s}).create(store());
     (void)start_flow();
     const auto tasks = store().poll_for_tasks("flow", 10, 1h);
     ASSERT_EQ(names(tasks), "flows, own");
@@ -16,9 +16,9 @@ TEST_P(FlowLeaseTest, a_lease_is_the_timeout_and_two_seconds) {
     EXPECT_EQ(tasks[1].lease_ends_at, start + 7s);
 }
 
-TEST_P(FlowLeaseTest, without_a_timeout_the_lease_is_what_the_poll_says) {
-    flow("flow").timeout(0s).step("a").step("own", {}, {.timeout = 5s}).create(store());
-    flow("mixed").step("a", {}, {.timeout = 0s}).create(store());
+TEST_P(FlowLeaseTest, without_a_timeout_the_lease_is_that_of_the_poll) {
+    flow("flow").timeout(0s).step("a").step("own", {}, {.task_timeout = 5s}).create(store());
+    flow("mixed").step("a", {}, {.task_timeout = 0s}).create(store());
     (void)start_flow();
     (void)start_flow("null", {}, "mixed");
     const auto tasks = store().poll_for_tasks("flow", 10, 90s);
@@ -40,7 +40,7 @@ TEST_P(FlowLeaseTest, a_claim_without_a_lease_has_the_stores) {
     EXPECT_FALSE(got.tasks.at(0).timeout);
 }
 
-TEST_P(FlowLeaseTest, a_task_in_somebodys_hands_is_nobody_elses) {
+TEST_P(FlowLeaseTest, a_leased_task_is_not_delivered_again) {
     flow("flow").step("a").create(store());
     (void)start_flow();
     EXPECT_EQ(poll().size(), 1U);
@@ -50,7 +50,7 @@ TEST_P(FlowLeaseTest, a_task_in_somebodys_hands_is_nobody_elses) {
     EXPECT_TRUE(poll().empty());
 }
 
-TEST_P(FlowLeaseTest, a_task_whose_lease_has_ended_is_handed_out_again) {
+TEST_P(FlowLeaseTest, a_task_whose_lease_has_ended_is_delivered_again) {
     flow("flow").step("a").step("b", {"a"}).create(store());
     const RunId run = start_flow("7");
     const Task first = poll_step("a");
@@ -71,7 +71,7 @@ TEST_P(FlowLeaseTest, a_task_whose_lease_has_ended_is_handed_out_again) {
     EXPECT_EQ(names(poll()), "b");
 }
 
-TEST_P(FlowLeaseTest, a_late_report_counts_while_nobody_else_has_the_task) {
+TEST_P(FlowLeaseTest, a_late_report_counts_until_the_task_is_delivered_again) {
     flow("flow").step("a").create(store());
     const RunId run = start_flow();
     const Task task = poll_step("a");
@@ -81,7 +81,7 @@ TEST_P(FlowLeaseTest, a_late_report_counts_while_nobody_else_has_the_task) {
     EXPECT_TRUE(poll().empty());
 }
 
-TEST_P(FlowLeaseTest, without_a_delivery_the_first_report_counts_whoever_sends_it) {
+TEST_P(FlowLeaseTest, without_a_delivery_the_first_report_counts_from_any_worker) {
     flow("flow").step("a").create(store());
     const RunId run = start_flow();
     const Task first = poll_step("a");
@@ -113,7 +113,7 @@ TEST_P(FlowLeaseTest, a_task_without_attempts_left_fails_when_its_lease_ends) {
     EXPECT_TRUE(contains(error_in(info(run).error).message, "no report within its lease"));
     EXPECT_EQ(info(run).completed_at, store().now());
     EXPECT_EQ(complete(again[0]), TaskOutcome::finished);
-    EXPECT_EQ(count("messages"), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
     EXPECT_TRUE(has_event(run, "run_failed"));
 }
 
@@ -152,7 +152,7 @@ TEST_P(FlowLeaseTest, exhausted_tasks_among_good_ones_harm_none_of_them) {
     for (const RunId run : bad) EXPECT_EQ(status(run), RunStatus::error);
 }
 
-TEST_P(FlowLeaseTest, a_late_report_of_an_exhausted_task_that_nobody_has_judged_counts) {
+TEST_P(FlowLeaseTest, a_late_report_of_an_exhausted_task_counts_until_the_next_claim) {
     flow("flow").max_attempts(1).step("a").create(store());
     const RunId run = start_flow();
     const Task task = poll_step("a");
@@ -168,7 +168,10 @@ TEST_P(FlowLeaseTest, a_lease_can_be_extended) {
     advance(60s);
     const Write extension = extend_write(held, 30s);
     EXPECT_EQ(
-        store().backend()->heartbeat({}, std::span(&extension, 1)).outcomes.at(0).status,
+        detail::Access::backend(store())
+            ->heartbeat({}, std::span(&extension, 1))
+            .outcomes.at(0)
+            .status,
         WriteStatus::done
     );
     EXPECT_EQ(message(held.message.id)->visible_at, start + 90s);
@@ -181,7 +184,7 @@ TEST_P(FlowLeaseTest, a_lease_can_be_extended) {
     EXPECT_EQ(commit(extension), WriteStatus::lease_lost);
 }
 
-TEST_P(FlowLeaseTest, a_task_that_was_lost_twice_is_handed_out_alone) {
+TEST_P(FlowLeaseTest, a_task_that_was_lost_twice_is_delivered_alone) {
     flow("flow").max_attempts(10).step("a").step("b").create(store());
     const RunId suspect = start_flow();
     const auto both = poll();
@@ -198,7 +201,7 @@ TEST_P(FlowLeaseTest, a_task_that_was_lost_twice_is_handed_out_alone) {
     EXPECT_EQ(names(poll()), "a, b");
 }
 
-TEST_P(FlowLeaseTest, lost_leases_alone_are_no_poison) {
+TEST_P(FlowLeaseTest, lost_leases_alone_are_not_poison) {
     flow("flow").max_attempts(30).step("a").create(store());
     const RunId run = start_flow();
     for (int i = 1; i <= 30; ++i) {
@@ -235,7 +238,7 @@ TEST_P(FlowLeaseTest, a_crash_of_a_worker_uses_no_attempt) {
     EXPECT_EQ(status(run), RunStatus::success);
 }
 
-TEST_P(FlowLeaseTest, whoever_takes_a_workers_task_over_gives_its_attempt_back) {
+TEST_P(FlowLeaseTest, a_takeover_of_a_workers_task_restores_its_attempt) {
     flow("flow").max_attempts(1).step("a").create(store());
     const RunId run = start_flow();
     (void)claim_task("flow", WorkerId(7));
@@ -258,9 +261,9 @@ TEST_P(FlowLeaseTest, a_task_that_kills_its_workers_is_poison) {
     }
     EXPECT_TRUE(claim_tasks(10, "flow", WorkerId(9)).empty());
     EXPECT_EQ(status(run), RunStatus::error);
-    EXPECT_EQ(task(run, "a").error, "poison: handed out 5 times without a report");
+    EXPECT_EQ(task(run, "a").error, "poison: delivered 5 times without a report");
     EXPECT_EQ(states(run), "a ERROR, b CANCELLED");
-    EXPECT_EQ(count("messages"), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
 }
 
 TEST_P(FlowLeaseTest, a_report_ends_the_count_of_strikes) {
@@ -333,7 +336,7 @@ TEST_P(FlowLeaseTest, wake_lets_waiting_tasks_start_now) {
     EXPECT_EQ(message(task(other, "a").message)->visible_at, start + 1h);
     EXPECT_TRUE(has_event(run, "woken"));
     store().wake(run);
-    EXPECT_TRUE(poll().empty()) << "what is in somebody's hands stays there";
+    EXPECT_TRUE(poll().empty()) << "leased tasks stay leased";
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST_P(FlowMapTest, a_root_map_takes_the_elements_of_the_runs_input) {
     EXPECT_EQ(output_of(run), R"({"each":[1,[2,3],"ä \"q\""]})");
 }
 
-TEST_P(FlowMapTest, an_empty_array_is_done_at_once) {
+TEST_P(FlowMapTest, an_empty_array_is_done_immediately) {
     listed().create(store());
     const RunId run = start_flow();
     work_step("list", "[]");
@@ -75,10 +75,10 @@ TEST_P(FlowMapTest, an_empty_root_map_may_end_the_run_with_its_start) {
     const RunId run = start_flow(" [ ] ");
     EXPECT_EQ(status(run), RunStatus::success);
     EXPECT_EQ(output_of(run), R"({"again":[]})");
-    EXPECT_EQ(count("messages"), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
 }
 
-TEST_P(FlowMapTest, a_chain_of_300_empty_maps_is_done_at_once) {
+TEST_P(FlowMapTest, a_chain_of_300_empty_maps_is_done_immediately) {
     Flow chain = flow("flow");
     const auto slug = [](int i) { return "m" + std::to_string(i); };
     chain.step("list");
@@ -140,7 +140,7 @@ TEST_P(FlowMapTest, an_output_that_a_map_cannot_take_fails_the_step_that_gave_it
         EXPECT_EQ(info(run).remaining_steps, 4);
         EXPECT_TRUE(has_event(run, "step_failed"));
         EXPECT_TRUE(has_event(run, "run_failed"));
-        EXPECT_EQ(count("messages"), 0);
+        EXPECT_EQ(count(Rows::messages), 0);
     }
 }
 
@@ -170,7 +170,7 @@ TEST_P(FlowMapTest, a_map_that_is_skipped_or_younger_than_the_run_needs_no_array
     EXPECT_EQ(states(older), "list SUCCESS, each SKIPPED");
 }
 
-// In one commit: what else has succeeded stays, and nothing of the run starts.
+// In one commit: other successes stay, and nothing of the run starts.
 TEST_P(FlowMapTest, of_reports_in_one_commit_an_output_of_the_wrong_kind_fails_its_own_run) {
     flow("flow").step("list").step("b").map("each", "list").step("c", {"b"}).create(store());
     const RunId bad = start_flow();
@@ -199,20 +199,20 @@ TEST_P(FlowMapTest, an_input_that_a_root_map_cannot_take_is_refused_and_stores_n
             "element"
         );
     }
-    EXPECT_EQ(count("runs"), 0);
-    EXPECT_EQ(count("steps"), 0);
-    EXPECT_EQ(count("tasks"), 0);
-    EXPECT_EQ(count("messages"), 0);
+    EXPECT_EQ(count(Rows::runs), 0);
+    EXPECT_EQ(count(Rows::steps), 0);
+    EXPECT_EQ(count(Rows::tasks), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
 }
 
 TEST_P(FlowMapTest, a_refused_input_refuses_its_whole_batch) {
     flow("flow").map("each").create(store());
     const std::vector<NewRun> batch{{"flow", Json{"[1]"}, {}}, {"flow", Json{"{}"}, {}}};
-    expect_refused([&] { (void)execute_many(batch, store()); }, "JSON array");
-    EXPECT_EQ(count("runs"), 0);
+    expect_refused([&] { (void)store().trigger(batch); }, "JSON array");
+    EXPECT_EQ(count(Rows::runs), 0);
 }
 
-TEST_P(FlowMapTest, a_key_that_is_taken_gives_its_run_whatever_the_input) {
+TEST_P(FlowMapTest, a_used_key_returns_its_run_for_any_input) {
     flow("flow").map("each").create(store());
     const RunId run = start_flow("[1]", {.idempotency_key = "k"});
     EXPECT_EQ(start_flow("{}", {.idempotency_key = "k"}), run);
@@ -227,7 +227,7 @@ TEST_P(FlowMapTest, a_root_map_that_is_skipped_needs_no_array) {
     expect_refused([&] { (void)start_flow(R"({"list":true})"); }, "JSON array");
 }
 
-// What the engine triggers itself has no caller who could read an error.
+// A run that the engine itself triggers has no caller that could handle an error.
 TEST_P(FlowMapTest, a_dead_letter_flow_with_a_root_map_fails_with_its_start) {
     flow("rescue").map("each").create(store());
     flow("flow").max_attempts(1).step("a").create(store());
@@ -315,7 +315,7 @@ TEST_P(FlowMapTest, a_thousand_elements) {
         const auto held = claim_tasks(300);
         ASSERT_FALSE(held.empty());
         std::vector<Write> writes;
-        // From behind, so that the order of the ends is not that of the elements.
+        // In reverse, so that the order of the ends is not that of the elements.
         for (auto one = held.rbegin(); one != held.rend(); ++one)
             writes.push_back(complete_write(*one, one->message.payload.text));
         for (const WriteStatus status : commit_all(writes)) ASSERT_EQ(status, WriteStatus::done);

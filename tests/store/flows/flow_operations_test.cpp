@@ -1,4 +1,4 @@
-// Flows beside schedules, the outbox, and the settings that they share with workflows.
+// Flows with schedules, the outbox, and the settings that they share with workflows.
 #include <fmt/format.h>
 
 #include "runtime/services/scheduler.h"
@@ -18,17 +18,17 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(FlowOperationsTest);
 
-TEST_P(FlowOperationsTest, what_runs_have_in_common_is_set_as_of_a_workflow) {
+TEST_P(FlowOperationsTest, options_common_to_all_runs_are_set_as_for_a_workflow) {
     store().create_workflow("rescue");
     flow("flow").max_attempts(1).step("a").create(store());
     store().create_workflow("flow", {.dead_letter_workflow = "rescue", .audit = AuditLevel::off});
-    const WorkflowInfo info = store().workflow("flow");
+    const WorkflowInfo info = store().workflow_info("flow");
     EXPECT_TRUE(info.is_flow);
     EXPECT_EQ(info.audit, AuditLevel::off);
     EXPECT_EQ(info.max_attempts, 1);
     const RunId run = start_flow();
     EXPECT_EQ(fail(poll_step("a")), TaskOutcome::done);
-    EXPECT_TRUE(store().events(run).empty());
+    EXPECT_TRUE(store().run(run).events().empty());
     EXPECT_EQ(store().count_runs({.workflow = "rescue"}).queued, 1);
 }
 
@@ -73,7 +73,7 @@ TEST_P(FlowOperationsTest, a_flow_without_handlers_and_its_dead_letter_are_alert
     );
     const RunId run = start_flow();
     const std::vector<std::string> prefixes{"fl"};
-    EXPECT_EQ(store().backend()->fail_unhandled(prefixes), std::vector<RunId>{run});
+    EXPECT_EQ(detail::Access::backend(store())->fail_unhandled(prefixes), std::vector<RunId>{run});
     EXPECT_EQ(published(run), "run.no_handler_registered, run.dead_lettered");
     EXPECT_EQ(event_kinds(run), "no_handler_registered");
 }
@@ -94,14 +94,14 @@ TEST_P(FlowOperationsTest, a_chain_of_dead_letter_flows_that_fail_on_the_spot_en
     EXPECT_EQ(status(run), RunStatus::error);
     EXPECT_EQ(store().count_runs({.workflow = "second"}).error, 1);
     EXPECT_EQ(store().count_runs({.workflow = "third"}).error, 1);
-    EXPECT_EQ(count("runs"), 3);
+    EXPECT_EQ(count(Rows::runs), 3);
 }
 
 TEST_P(FlowOperationsTest, a_schedule_starts_a_flow) {
     flow("flow").step("a").create(store());
-    store().schedule("s", "flow", "@hourly", Json{"7"});
+    store().create_schedule("s", "flow", "@hourly", Json{"7"});
     testing::advance_clock(store(), std::chrono::hours(1));
-    runtime::Scheduler(*store().backend()).look();
+    runtime::Scheduler(*detail::Access::backend(store())).fire_due();
     EXPECT_EQ(poll_step("a").input, Json{R"({"run":7})"});
 }
 

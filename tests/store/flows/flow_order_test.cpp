@@ -1,4 +1,4 @@
-// From the roots to the leaves: what starts when, with which input, and what is left to be read.
+// From the roots to the leaves: the order of starts, the inputs, and the stored results.
 #include "support/flow_test.h"
 
 namespace pawl::test {
@@ -31,7 +31,7 @@ TEST_P(FlowOrderTest, a_step_starts_when_all_it_depends_on_is_done) {
     EXPECT_EQ(status(run), RunStatus::success);
     EXPECT_EQ(output_of(run), R"({"d":[1,2]})");
     EXPECT_TRUE(poll().empty());
-    EXPECT_EQ(count("messages"), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
 }
 
 TEST_P(FlowOrderTest, counters_and_times_follow_the_run) {
@@ -191,7 +191,7 @@ TEST_P(FlowOrderTest, the_first_report_wins_without_a_delivery) {
     EXPECT_EQ(info(run).remaining_steps, 3);
 }
 
-TEST_P(FlowOrderTest, a_repeated_report_changes_nothing_and_says_so) {
+TEST_P(FlowOrderTest, a_repeated_report_changes_nothing_and_returns_the_reason) {
     diamond().create(store());
     const RunId run = start_flow();
     const Task a = poll_step("a");
@@ -204,7 +204,7 @@ TEST_P(FlowOrderTest, a_repeated_report_changes_nothing_and_says_so) {
     EXPECT_EQ(status(run), RunStatus::success);
 }
 
-TEST_P(FlowOrderTest, a_report_about_nothing_says_so) {
+TEST_P(FlowOrderTest, a_report_about_an_unknown_task_returns_unknown_task) {
     diamond().create(store());
     make_workflow("job");
     const RunId run = start_flow();
@@ -225,8 +225,10 @@ TEST_P(FlowOrderTest, a_report_about_nothing_says_so) {
         }
     }
     EXPECT_EQ(states(run), "a RUNNING, b PENDING, c PENDING, d PENDING");
-    EXPECT_EQ(error_of([&] { (void)store().tasks(RunId(4711)); }).code(), ErrorCode::run_not_found);
-    EXPECT_TRUE(store().tasks(other).empty());
+    EXPECT_EQ(
+        error_of([&] { (void)store().run(RunId(4711)).tasks(); }).code(), ErrorCode::run_not_found
+    );
+    EXPECT_TRUE(store().run(other).tasks().empty());
 }
 
 TEST_P(FlowOrderTest, a_task_that_waits_cannot_be_reported) {
@@ -264,7 +266,7 @@ TEST_P(FlowOrderTest, many_diamonds_side_by_side_do_not_mix) {
     diamond().create(store());
     std::vector<NewRun> batch;
     for (int i = 0; i < 40; ++i) batch.push_back({"flow", Json{std::to_string(i)}, {}});
-    const auto runs = execute_many(batch, store());
+    const auto runs = store().trigger(batch);
     const int done = drain([](const Task& task) {
         return R"({")" + task.task.step + R"(":)" + flat(task.input) + "}";
     });

@@ -1,5 +1,5 @@
-// Random flows, worked in random ways, compared with a model in memory (support/flow_model.h).
-// PAWL_TEST_FLOW_SEEDS=5000 tries more; PAWL_TEST_FLOW_SEED=17 tries that one.
+// Random flows, executed in random ways, compared with a model in memory (support/flow_model.h).
+// PAWL_TEST_FLOW_SEEDS=5000 tries more seeds; PAWL_TEST_FLOW_SEED=17 tries that one.
 #include <cstdlib>
 #include <random>
 
@@ -17,7 +17,7 @@ public:
     int below(int limit) { return std::uniform_int_distribution<>(0, limit - 1)(random_); }
     bool one_in(int n) { return below(n) == 0; }
 
-    // Few different values, so that patterns often match. Arrays for maps, mostly.
+    // Few different values, so that patterns often match. Mostly arrays for maps.
     Value value(bool wants_array) {
         if (wants_array && !one_in(25)) {
             Value array = Value::array();
@@ -137,7 +137,7 @@ private:
             batch.push_back({slug_, Json(input.dump()), {}});
             models_.emplace_back(shape, input);
         }
-        for (const Run& run : execute_many(batch, store())) runs_.push_back(run.id());
+        for (const Run& run : store().trigger(batch)) runs_.push_back(run.id());
         compare_all();
     }
 
@@ -167,13 +167,13 @@ private:
         }
     }
 
-    // Nothing is in hand: what waits becomes due, and what was forgotten comes up again.
+    // No task is leased: waiting tasks become due, and forgotten ones are delivered again.
     void let_leases_end() {
         advance(1h);
         if (doomed_.empty()) return;
         for (const InHand& one : doomed_) models_[one.run].fail(one.step(), one.index());
         doomed_.clear();
-        // Suspects are looked at one by one.
+        // Suspects are delivered one by one.
         for (int i = 0; i < 8; ++i) take(100);
         compare_all();
     }
@@ -206,8 +206,8 @@ private:
         }
     }
 
-    // Rarely a worker dies with a task in its hands. Only where nothing else of the run is open, so
-    // that what comes of it does not depend on the order in which tasks come up again.
+    // Rarely a worker crashes with a leased task. Only if nothing else of the run is open, so that
+    // the result does not depend on the order in which tasks are delivered again.
     bool forget(const InHand& one) {
         const FlowModel& model = models_[one.run];
         if (!dice_->one_in(10) || is_finished(model.status()) || model.open_tasks() != 1)
@@ -230,7 +230,7 @@ private:
         const auto outcomes = commit_all(writes);
         for (std::size_t i = 0; i < drawn.size(); ++i) {
             FlowModel& model = models_[drawn[i].run];
-            // Where another one of the batch has failed the run, this one may have come first.
+            // If another report of the batch has failed the run, this one may have come first.
             if (model.failed_at_a_start()) continue;
             const TaskStatus status = model.task(drawn[i].step(), drawn[i].index()).status;
             expect_outcome(outcomes[i], drawn[i], status);
@@ -243,7 +243,7 @@ private:
         TaskOutcome expected = TaskOutcome::finished;
         if (status == TaskStatus::running) expected = TaskOutcome::done;
         if (status == TaskStatus::cancelled) expected = TaskOutcome::cancelled;
-        // A skipped step of a failed run: both are true.
+        // A skipped step of a failed run: both are valid.
         if (expected == TaskOutcome::finished && models_[one.run].status() == RunStatus::error &&
             outcome == TaskOutcome::cancelled)
             return;
@@ -276,8 +276,9 @@ private:
         const bool succeeded = model.status() == RunStatus::success;
         EXPECT_EQ(flat(seen.output), succeeded ? model.output().dump() : "none");
         std::map<std::string, std::vector<TaskInfo>> tasks;
-        for (TaskInfo& task : store().tasks(run)) tasks[task.task.step].push_back(std::move(task));
-        const auto steps = store().steps(run);
+        for (TaskInfo& task : store().run(run).tasks())
+            tasks[task.task.step].push_back(std::move(task));
+        const auto steps = store().run(run).steps();
         ASSERT_EQ(steps.size(), model.shape().steps.size());
         for (std::size_t i = 0; i < steps.size(); ++i)
             compare_step(steps[i], tasks[steps[i].id], model, model.shape().steps[i]);
@@ -317,13 +318,13 @@ private:
         }
     }
 
-    // A run that failed because a step could not start: nothing of it is open, one step is to
-    // blame.
+    // A run that failed because a step could not start: it has no open tasks, and one step has the
+    // error.
     void compare_failed(RunId run) const {
         EXPECT_EQ(info(run).status, RunStatus::error);
         int blamed = 0;
         int left = 0;
-        for (const StepInfo& step : store().steps(run)) {
+        for (const StepInfo& step : store().run(run).steps()) {
             blamed += step.status == StepStatus::error ? 1 : 0;
             const bool done =
                 step.status == StepStatus::success || step.status == StepStatus::skipped;
@@ -334,7 +335,7 @@ private:
         }
         EXPECT_GE(blamed, 1) << "of one batch two may be to blame";
         EXPECT_EQ(info(run).remaining_steps, left) << states(run);
-        for (const TaskInfo& task : store().tasks(run)) {
+        for (const TaskInfo& task : store().run(run).tasks()) {
             EXPECT_NE(task.status, TaskStatus::queued);
             EXPECT_NE(task.status, TaskStatus::running);
         }
@@ -349,7 +350,7 @@ private:
 };
 PAWL_FOR_EACH_BACKEND(FlowRandomTest);
 
-TEST_P(FlowRandomTest, random_flows_do_what_the_model_says) {
+TEST_P(FlowRandomTest, random_flows_behave_like_the_model) {
     const int only = environment("PAWL_TEST_FLOW_SEED", -1);
     const int first = only >= 0 ? only : 0;
     const int count = only >= 0 ? 1 : environment("PAWL_TEST_FLOW_SEEDS", 200);
@@ -358,8 +359,7 @@ TEST_P(FlowRandomTest, random_flows_do_what_the_model_says) {
         try_seed(seed);
         if (HasFailure()) {
             const std::string slug = "f" + std::to_string(seed);
-            std::cout << "seed " << seed << ": " << to_json(store().get_flow_shape(slug)).text
-                      << "\n";
+            std::cout << "seed " << seed << ": " << to_json(store().flow_shape(slug)).text << "\n";
             return;
         }
     }

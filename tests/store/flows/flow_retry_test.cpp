@@ -1,4 +1,4 @@
-// Tasks that fail: again after a while, and what becomes of step and run when attempts are used up.
+// Tasks that fail: retries, and the effects on step and run when attempts are used up.
 #include "support/flow_test.h"
 
 namespace pawl::test {
@@ -25,7 +25,7 @@ protected:
 };
 PAWL_FOR_EACH_BACKEND(FlowRetryTest);
 
-TEST_P(FlowRetryTest, a_failed_attempt_comes_again_after_a_delay_that_doubles) {
+TEST_P(FlowRetryTest, a_failed_attempt_is_retried_after_a_delay_that_doubles) {
     flow("flow").max_attempts(5).step("a").create(store());
     const RunId run = start_flow();
     Timestamp now = start;
@@ -70,13 +70,13 @@ TEST_P(FlowRetryTest, a_delay_is_an_hour_at_most) {
 
 TEST_P(FlowRetryTest, the_delay_of_the_step_goes_before_that_of_the_flow) {
     flow("flow")
-        .step("a", {}, {.base_delay = 1s})
-        .step("b", {}, {.base_delay = 0s})
+        .step("a", {}, {.backoff_base = 1s})
+        .step("b", {}, {.backoff_base = 0s})
         .create(store());
     const RunId run = start_flow();
     for (const Task& got : poll()) fail(got);
     EXPECT_EQ(message(task(run, "a").message)->visible_at, start + 2s);
-    EXPECT_EQ(names(poll()), "b") << "at once";
+    EXPECT_EQ(names(poll()), "b") << "immediately";
 }
 
 TEST_P(FlowRetryTest, each_retry_is_an_event_with_its_error) {
@@ -93,7 +93,7 @@ TEST_P(FlowRetryTest, each_retry_is_an_event_with_its_error) {
     advance(1h);
     fail(poll_step("a"), "third");
     EXPECT_EQ(event_kinds(run), "task_retry,task_retry,step_failed,run_failed");
-    EXPECT_TRUE(contains(store().events(run).at(1).data.text, "second"));
+    EXPECT_TRUE(contains(store().run(run).events().at(1).data.text, "second"));
 }
 
 TEST_P(FlowRetryTest, the_run_fails_when_attempts_are_used_up) {
@@ -127,19 +127,19 @@ TEST_P(FlowRetryTest, the_run_fails_when_attempts_are_used_up) {
     EXPECT_EQ(task(run, "b").completed_at, start + 10s);
     EXPECT_EQ(task(run, "c").completed_at, start + 10s);
     EXPECT_EQ(flat(step(run, "a").output), "1") << "what was done stays";
-    EXPECT_EQ(count("messages"), 0);
+    EXPECT_EQ(count(Rows::messages), 0);
 }
 
-TEST_P(FlowRetryTest, siblings_in_a_workers_hands_are_told_when_the_run_fails) {
+TEST_P(FlowRetryTest, leased_siblings_are_notified_when_the_run_fails) {
     flow("flow").max_attempts(1).step("a").step("b").step("c").create(store());
     const RunId run = start_flow();
     const auto held = claim_tasks(2);
     ASSERT_EQ(held.size(), 2U);
     EXPECT_EQ(commit(fail_write(held[0])), WriteStatus::done);
     EXPECT_EQ(task_states(run), "a.0 ERROR, b.0 CANCELLED, c.0 CANCELLED");
-    EXPECT_TRUE(poll().empty()) << "queued ones leave the queue at once";
+    EXPECT_TRUE(poll().empty()) << "queued tasks are removed immediately";
     const Write extension = extend_write(held[1], 30s);
-    const auto beat = store().backend()->heartbeat({}, std::span(&extension, 1));
+    const auto beat = detail::Access::backend(store())->heartbeat({}, std::span(&extension, 1));
     EXPECT_EQ(beat.outcomes.at(0).status, WriteStatus::cancelled);
     EXPECT_EQ(commit(complete_write(held[1])), WriteStatus::cancelled);
     EXPECT_EQ(store().complete_task({run, "b", 0}, Json{"1"}, 1), TaskOutcome::cancelled);
@@ -172,7 +172,7 @@ TEST_P(FlowRetryTest, a_worker_may_name_the_delay) {
     EXPECT_EQ(task(run, "a").status, TaskStatus::queued);
 }
 
-TEST_P(FlowRetryTest, skip_lets_dependents_go_on_without_it) {
+TEST_P(FlowRetryTest, skip_lets_dependents_start_without_it) {
     with_broken({.when_exhausted = WhenExhausted::skip}).create(store());
     const RunId run = start_flow("0");
     const auto roots = poll();
@@ -221,7 +221,7 @@ TEST_P(FlowRetryTest, skip_cascade_skips_all_that_depends_on_it) {
     EXPECT_EQ(status(run), RunStatus::running);
     complete(roots[0], "1");
     EXPECT_EQ(status(run), RunStatus::success);
-    EXPECT_EQ(output_of(run), "{}") << "skipped leaves are left out, side is none";
+    EXPECT_EQ(output_of(run), "{}") << "skipped leaves are omitted, and side is not a leaf";
 }
 
 TEST_P(FlowRetryTest, a_run_whose_last_open_step_is_skipped_succeeds) {
@@ -241,7 +241,8 @@ TEST_P(FlowRetryTest, a_run_whose_last_open_step_is_skipped_succeeds) {
 }
 
 TEST_P(FlowRetryTest, a_cascade_through_many_steps_skips_each_once) {
-    // Layers in which everything depends on everything before: the number of paths is 3^40.
+    // Layers in which each step depends on all steps of the layer before: the number of paths is
+    // 3^40.
     Flow layers = flow("flow").max_attempts(1);
     layers.step("root", {}, {.when_exhausted = WhenExhausted::skip_cascade});
     std::vector<std::string> before{"root"};
@@ -258,7 +259,10 @@ TEST_P(FlowRetryTest, a_cascade_through_many_steps_skips_each_once) {
     fail(poll_step("root"));
     EXPECT_EQ(status(run), RunStatus::success);
     EXPECT_EQ(info(run).remaining_steps, 0);
-    EXPECT_EQ(count("steps", "skip_reason = 'dependency_skipped'"), 120);
+    EXPECT_EQ(
+        std::ranges::count(store().run(run).steps(), "dependency_skipped", &StepInfo::skip_reason),
+        120
+    );
 }
 
 TEST_P(FlowRetryTest, a_skipped_map_keeps_what_its_other_tasks_have_done) {
@@ -281,7 +285,7 @@ TEST_P(FlowRetryTest, a_skipped_map_keeps_what_its_other_tasks_have_done) {
     EXPECT_EQ(task(run, "each", 2).completed_at, start);
     EXPECT_EQ(complete(tasks[2], "1"), TaskOutcome::finished);
     EXPECT_EQ(store().fail_task({run, "each", 3}, "x"), TaskOutcome::finished);
-    EXPECT_EQ(count("messages"), 1) << "only that of what comes after";
+    EXPECT_EQ(count(Rows::messages), 1) << "only that of what comes after";
     EXPECT_EQ(flat(poll_step("after").input), R"({"run":[1,2,3,4]})");
 }
 
@@ -303,11 +307,7 @@ TEST_P(FlowRetryTest, a_worker_with_a_task_of_a_skipped_step_has_lost_it) {
 TEST_P(FlowRetryTest, a_failed_run_triggers_the_dead_letter_workflow) {
     make_workflow("graves");
     flow("flow").max_attempts(1).step("a").create(store());
-    database()->run(
-        "update " + place().table("workflows") + " set dead_letter_workflow_id = " +
-        std::to_string(store().workflow("graves").queue.value()) +
-        " where workflow_id = " + std::to_string(store().workflow("flow").queue.value())
-    );
+    make_workflow("flow", {.dead_letter_workflow = "graves"});
     const RunId run = start_flow(R"({"n":1})", {.priority = 3});
     fail(poll_step("a"), "no luck");
     const auto letters = store().runs({.workflow = "graves"});
@@ -318,13 +318,13 @@ TEST_P(FlowRetryTest, a_failed_run_triggers_the_dead_letter_workflow) {
     EXPECT_TRUE(contains(flat(letters[0].input), R"("input":{"n":1})"));
 }
 
-TEST_P(FlowRetryTest, no_events_are_kept_where_audit_is_off) {
+TEST_P(FlowRetryTest, no_events_are_kept_if_audit_is_off) {
     flow("flow")
         .max_attempts(2)
         .step("a")
         .step("b", {}, {.max_attempts = 1, .when_exhausted = WhenExhausted::skip})
         .create(store());
-    database()->run("update " + place().table("workflows") + " set audit = 'off'");
+    make_workflow("flow", {.audit = AuditLevel::off});
     const RunId run = start_flow();
     for (const Task& got : poll()) fail(got);
     advance(1h);

@@ -1,4 +1,4 @@
-// Starting flows: what is stored, options, keys, batches, the user's own transaction.
+// Starting flows: what is stored, options, keys, batches, the user's transaction.
 #include "support/flow_test.h"
 
 namespace pawl::test {
@@ -6,6 +6,8 @@ namespace {
 
 class FlowStartTest : public FlowTest {};
 PAWL_FOR_EACH_BACKEND(FlowStartTest);
+class FlowStartInTransactionTest : public FlowStartTest {};
+PAWL_FOR_EACH_BACKEND_WITH(user_transactions, FlowStartInTransactionTest);
 
 TEST_P(FlowStartTest, a_run_has_all_its_steps_and_the_tasks_of_the_root) {
     diamond().create(store());
@@ -20,14 +22,14 @@ TEST_P(FlowStartTest, a_run_has_all_its_steps_and_the_tasks_of_the_root) {
     EXPECT_FALSE(seen.started_at || seen.completed_at || seen.output || seen.error);
     EXPECT_EQ(states(run.id()), "a RUNNING, b PENDING, c PENDING, d PENDING");
     EXPECT_EQ(task_states(run.id()), "a.0 QUEUED");
-    EXPECT_EQ(count("messages"), 1) << "the run itself has none";
+    EXPECT_EQ(count(Rows::messages), 1) << "the run itself has none";
     EXPECT_FALSE(message(MessageId(run.id().value())));
 }
 
 TEST_P(FlowStartTest, the_counters_stand_at_the_beginning) {
     diamond().create(store());
     const RunId run = start_flow();
-    const auto steps = store().steps(run);
+    const auto steps = store().run(run).steps();
     ASSERT_EQ(steps.size(), 4U);
     for (int i = 0; i < 4; ++i) EXPECT_EQ(steps[static_cast<std::size_t>(i)].position, i);
     EXPECT_EQ(steps[0].remaining_deps, 0);
@@ -48,7 +50,7 @@ TEST_P(FlowStartTest, the_counters_stand_at_the_beginning) {
     EXPECT_EQ(message(first.message)->state, MessageState::ready);
 }
 
-TEST_P(FlowStartTest, a_flow_without_steps_succeeds_at_once) {
+TEST_P(FlowStartTest, a_flow_without_steps_succeeds_immediately) {
     store().create_flow("flow");
     const RunId run = start_flow();
     const RunInfo seen = info(run);
@@ -56,7 +58,7 @@ TEST_P(FlowStartTest, a_flow_without_steps_succeeds_at_once) {
     EXPECT_EQ(output_of(run), "{}");
     EXPECT_EQ(seen.remaining_steps, 0);
     EXPECT_EQ(seen.completed_at, start);
-    EXPECT_TRUE(store().tasks(run).empty());
+    EXPECT_TRUE(store().run(run).tasks().empty());
     EXPECT_EQ(store().run(run).wait_json(0s).text, "{}");
 }
 
@@ -117,7 +119,7 @@ TEST_P(FlowStartTest, a_delay_is_that_of_the_root_tasks_only) {
     EXPECT_EQ(poll_one().task.run, at);
 }
 
-TEST_P(FlowStartTest, max_attempts_of_the_trigger_count_where_the_step_has_none) {
+TEST_P(FlowStartTest, max_attempts_of_the_trigger_applies_if_the_step_has_none) {
     flow("flow").max_attempts(5).step("own", {}, {.max_attempts = 3}).step("flows").create(store());
     (void)start_flow("null", {.max_attempts = 2});
     (void)start_flow();
@@ -136,8 +138,8 @@ TEST_P(FlowStartTest, a_key_starts_one_run) {
     EXPECT_TRUE(first.created());
     EXPECT_FALSE(second.created());
     EXPECT_EQ(second.id(), first.id());
-    EXPECT_EQ(count("tasks"), 1);
-    EXPECT_EQ(count("steps"), 4);
+    EXPECT_EQ(count(Rows::tasks), 1);
+    EXPECT_EQ(count(Rows::steps), 4);
     drain();
     EXPECT_EQ(start_flow("null", {.idempotency_key = "k"}), first.id()) << "finished ones keep it";
     store().delete_run(first.id(), "again");
@@ -157,7 +159,7 @@ TEST_P(FlowStartTest, batches_mix_flows_and_workflows) {
         {"empty", {}, {}},
         {"flow", Json{"5"}, {.delay = 10s}},
         {"job", Json{"6"}, {}}};
-    const auto runs = execute_many(batch, store());
+    const auto runs = store().trigger(batch);
     ASSERT_EQ(runs.size(), 7U);
     EXPECT_FALSE(runs[3].created());
     EXPECT_EQ(runs[3].id(), runs[1].id());
@@ -174,55 +176,51 @@ TEST_P(FlowStartTest, many_runs_start_with_one_call) {
     flow("flow").map("each").step("after", {"each"}).create(store());
     std::vector<NewRun> batch;
     for (int i = 0; i < 500; ++i) batch.push_back({"flow", Json{i % 2 == 0 ? "[1,2]" : "[]"}, {}});
-    const auto runs = execute_many(batch, store());
+    const auto runs = store().trigger(batch);
     for (std::size_t i = 1; i < runs.size(); ++i) ASSERT_LT(runs[i - 1].id(), runs[i].id());
-    EXPECT_EQ(count("tasks"), 250 * 2 + 250);
-    EXPECT_EQ(count("messages"), 250 * 2 + 250);
+    EXPECT_EQ(count(Rows::tasks), 250 * 2 + 250);
+    EXPECT_EQ(count(Rows::messages), 250 * 2 + 250);
     EXPECT_EQ(states(runs[0].id()), "each RUNNING, after PENDING");
     EXPECT_EQ(states(runs[1].id()), "each SUCCESS, after RUNNING");
 }
 
-TEST_P(FlowStartTest, nothing_of_a_batch_is_made_where_one_is_bad) {
+TEST_P(FlowStartTest, no_run_of_a_batch_is_created_if_one_is_invalid) {
     diamond().create(store());
     const std::vector<NewRun> batch{{"flow", {}, {}}, {"nowhere", {}, {}}, {"flow", {}, {}}};
-    EXPECT_EQ(
-        error_of([&] { execute_many(batch, store()); }).code(), ErrorCode::workflow_not_found
-    );
+    EXPECT_EQ(error_of([&] { store().trigger(batch); }).code(), ErrorCode::workflow_not_found);
     EXPECT_EQ(error_of([&] { (void)start_flow("{"); }).code(), ErrorCode::invalid_payload);
-    for (const std::string table : {"runs", "steps", "tasks", "messages"})
-        EXPECT_EQ(count(table), 0) << table;
+    for (const Rows rows : {Rows::runs, Rows::steps, Rows::tasks, Rows::messages})
+        EXPECT_EQ(count(rows), 0) << rows;
 }
 
-TEST_P(FlowStartTest, nothing_is_visible_before_the_users_transaction_commits) {
+TEST_P(FlowStartInTransactionTest, nothing_is_visible_before_the_users_transaction_commits) {
     diamond().create(store());
-    const auto mine = database();
+    const auto mine = kit().connect_user();
     mine->begin();
     const Run run = flow("flow").start(Json{"5"}).tag("t").execute_in(mine->transaction(), store());
-    const std::string its = " where run_id = " + std::to_string(run.id().value());
-    EXPECT_EQ(mine->number("select count(*) from " + place().table("steps") + its), 4)
-        << "the transaction itself sees all of it";
-    EXPECT_EQ(mine->number("select count(*) from " + place().table("tasks") + its), 1);
+    EXPECT_EQ(mine->count(Rows::steps, run.id()), 4) << "the transaction itself sees all of it";
+    EXPECT_EQ(mine->count(Rows::tasks, run.id()), 1);
     EXPECT_TRUE(poll().empty());
-    EXPECT_FALSE(store().backend()->find_run(run.id()));
-    EXPECT_TRUE(store().backend()->tasks(run.id()).empty());
-    mine->run("commit");
+    EXPECT_FALSE(detail::Access::backend(store())->find_run(run.id()));
+    EXPECT_TRUE(detail::Access::backend(store())->tasks(run.id()).empty());
+    mine->commit();
     EXPECT_EQ(poll_one().task.run, run.id());
 }
 
-TEST_P(FlowStartTest, a_transaction_that_rolls_back_starts_nothing) {
+TEST_P(FlowStartInTransactionTest, a_transaction_that_rolls_back_starts_nothing) {
     diamond().create(store());
     make_workflow("job");
-    const auto mine = database();
+    const auto mine = kit().connect_user();
     mine->begin();
     const std::vector<NewRun> batch{{"flow", {}, {.idempotency_key = "k"}}, {"job", {}, {}}};
-    EXPECT_EQ(execute_many_in(mine->transaction(), batch, store()).size(), 2U);
-    mine->run("rollback");
-    for (const std::string table : {"runs", "steps", "tasks", "messages"})
-        EXPECT_EQ(count(table), 0) << table;
+    EXPECT_EQ(store().trigger_in(mine->transaction(), batch).size(), 2U);
+    mine->rollback();
+    for (const Rows rows : {Rows::runs, Rows::steps, Rows::tasks, Rows::messages})
+        EXPECT_EQ(count(rows), 0) << rows;
     EXPECT_TRUE(flow("flow").start().idempotency_key("k").execute(store()).created());
 }
 
-TEST_P(FlowStartTest, fifty_roots_start_at_once) {
+TEST_P(FlowStartTest, fifty_roots_start_together) {
     Flow wide = flow("flow");
     std::vector<std::string> roots;
     for (int i = 0; i < 50; ++i) {

@@ -1,4 +1,4 @@
-// Claims and workers that take only some steps of a flow.
+// Claims and workers for only some steps of a flow.
 #include <atomic>
 #include <pawl/json.h>
 
@@ -18,7 +18,7 @@ protected:
         request.worker = worker;
         request.work = seam::Work::tasks;
         request.steps = steps;
-        return store().backend()->claim(request);
+        return detail::Access::backend(store())->claim(request);
     }
     [[nodiscard]] static std::string steps_of(const seam::Claim& claim) {
         std::string text;
@@ -82,7 +82,7 @@ TEST_P(FlowStepsTest, a_task_that_kills_its_workers_is_poison_here_too) {
     }
     EXPECT_EQ(steps_of(claim_steps({"a"}, 10, WorkerId(6))), "");
     EXPECT_EQ(status(run), RunStatus::error);
-    EXPECT_EQ(task(run, "a").error, "poison: handed out 5 times without a report");
+    EXPECT_EQ(task(run, "a").error, "poison: delivered 5 times without a report");
 }
 
 TEST_P(FlowStepsTest, a_paused_flow_gives_nothing) {
@@ -130,7 +130,7 @@ TEST_P(FlowStepsTest, two_workers_share_a_flow_by_its_steps) {
     for (int i = 0; i < 20; ++i) runs.push_back(start_flow());
     for (const RunId run : runs) EXPECT_EQ(flat(store().run(run).wait_json(40s)), R"({"sum":60})");
     EXPECT_EQ(lists, 20);
-    for (const TaskInfo& task : store().tasks(runs.front())) EXPECT_EQ(task.attempts, 1);
+    for (const TaskInfo& task : store().run(runs.front()).tasks()) EXPECT_EQ(task.attempts, 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Events in the outbox: publishing, and how they are handed out and reported.
+// Events in the outbox: publishing, claims and reports.
 #include "support/outbox_test.h"
 
 #include <set>
@@ -11,10 +11,12 @@ using Kind = OutboxReport::Kind;
 class OutboxTest : public OutboxStoreTest {
 protected:
     [[nodiscard]] std::optional<Duration> outbox_lag() const {
-        return store().backend()->backlog({}).outbox_lag;
+        return detail::Access::backend(store())->backlog({}).outbox_lag;
     }
 };
 PAWL_FOR_EACH_BACKEND(OutboxTest);
+class OutboxInTransactionTest : public OutboxTest {};
+PAWL_FOR_EACH_BACKEND_WITH(user_transactions, OutboxInTransactionTest);
 
 constexpr const char* trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
@@ -45,7 +47,7 @@ TEST_P(OutboxTest, the_subject_is_the_aggregate_unless_one_is_given) {
     EXPECT_EQ(event("b").payload, Json{"null"});
 }
 
-TEST_P(OutboxTest, what_cannot_be_an_event_is_refused_and_leaves_nothing) {
+TEST_P(OutboxTest, an_invalid_event_is_refused_and_leaves_nothing) {
     const auto code = [&](const NewOutboxEvent& event) {
         return error_of([&] { store().publish(event); }).code();
     };
@@ -61,22 +63,22 @@ TEST_P(OutboxTest, what_cannot_be_an_event_is_refused_and_leaves_nothing) {
     EXPECT_EQ(listed(), "");
 }
 
-TEST_P(OutboxTest, an_event_exists_exactly_when_the_users_transaction_commits) {
-    for (const std::string ending : {"rollback", "commit"}) {
-        const auto mine = database();
-        mine->begin();
-        const std::string id = store().publish_in(mine->transaction(), {ending, Json{"1"}, "x"});
-        EXPECT_EQ(listed(), "");
-        mine->run(ending);
-        if (ending == "commit") {
-            EXPECT_EQ(event("commit").event_id, id);
-        }
-    }
-    EXPECT_EQ(listed(), "commit");
+TEST_P(OutboxInTransactionTest, an_event_exists_exactly_when_the_users_transaction_commits) {
+    const auto mine = kit().connect_user();
+    mine->begin();
+    (void)store().publish_in(mine->transaction(), {"undone", Json{"1"}, "x"});
+    mine->rollback();
+    EXPECT_EQ(listed(), "");
+    mine->begin();
+    const std::string id = store().publish_in(mine->transaction(), {"done", Json{"1"}, "x"});
+    EXPECT_EQ(listed(), "");
+    mine->commit();
+    EXPECT_EQ(listed(), "done");
+    EXPECT_EQ(event("done").event_id, id);
 }
 
-TEST_P(OutboxTest, publishing_in_a_transaction_needs_an_open_one) {
-    const auto mine = database();
+TEST_P(OutboxInTransactionTest, publishing_in_a_transaction_needs_an_open_one) {
+    const auto mine = kit().connect_user();
     const Error error = error_of([&] { (void)store().publish_in(mine->transaction(), {"a"}); });
     EXPECT_EQ(error.code(), ErrorCode::wrong_transaction);
     EXPECT_EQ(listed(), "");
@@ -106,7 +108,7 @@ TEST_P(OutboxTest, lists_are_filtered_and_paged_oldest_first) {
     );
 }
 
-TEST_P(OutboxTest, a_claim_brings_each_aggregate_in_order_side_by_side) {
+TEST_P(OutboxTest, a_claim_returns_each_aggregate_in_order_and_adjacent) {
     publish("a", 2);
     publish("b", 1);
     publish("a", 1, 3);
@@ -121,7 +123,7 @@ TEST_P(OutboxTest, a_claim_brings_each_aggregate_in_order_side_by_side) {
     EXPECT_EQ(claim_events().next_due, start + 60s) << "the end of the leases";
 }
 
-TEST_P(OutboxTest, an_aggregate_in_somebodys_hands_is_handed_to_nobody_else) {
+TEST_P(OutboxTest, a_leased_aggregate_is_not_delivered_to_another_dispatcher) {
     publish("a", 3);
     publish("b", 1);
     EXPECT_EQ(claimed(100, 2), "a-1 a-2 b-1");
@@ -131,7 +133,7 @@ TEST_P(OutboxTest, an_aggregate_in_somebodys_hands_is_handed_to_nobody_else) {
     EXPECT_EQ(claimed(), "");
 }
 
-TEST_P(OutboxTest, when_an_aggregate_is_reported_its_rest_goes_at_once) {
+TEST_P(OutboxTest, when_an_aggregate_is_reported_its_other_events_are_due_immediately) {
     publish("a", 4);
     const auto mine = claim_events(100, 2).events;
     EXPECT_EQ(claimed(), "") << "which moves a-3 and a-4 behind the lease";
@@ -141,7 +143,7 @@ TEST_P(OutboxTest, when_an_aggregate_is_reported_its_rest_goes_at_once) {
     EXPECT_EQ(claimed(), "a-3 a-4");
 }
 
-TEST_P(OutboxTest, events_without_an_aggregate_wait_for_nobody) {
+TEST_P(OutboxTest, events_without_an_aggregate_do_not_wait_for_others) {
     publish("", 3);
     const auto first = claim_events(1).events;
     ASSERT_EQ(types(first), "-1");
@@ -174,7 +176,7 @@ TEST_P(OutboxTest, an_event_that_waits_for_its_next_try_holds_back_its_aggregate
     EXPECT_EQ(again.front().delivery, 2);
 }
 
-TEST_P(OutboxTest, a_parked_event_holds_back_nobody_until_it_is_retried) {
+TEST_P(OutboxTest, a_parked_event_blocks_no_other_until_it_is_retried) {
     publish("a", 2);
     const auto mine = claim_events(100, 1).events;
     report(mine.front(), Kind::park, "no such customer");
@@ -207,8 +209,8 @@ TEST_P(OutboxTest, parked_events_are_retried_one_or_all) {
     );
 }
 
-// Such a one comes in front of what is in somebody's hands already.
-TEST_P(OutboxTest, an_earlier_event_that_comes_back_waits_for_the_later_ones_in_hand) {
+// Such an event is inserted before one that is already leased.
+TEST_P(OutboxTest, an_earlier_event_that_is_retried_waits_for_leased_later_ones) {
     publish("a", 3);
     const auto first = claim_events(100, 1).events;
     report(first.front(), Kind::park, "no");
@@ -233,7 +235,7 @@ TEST_P(OutboxTest, a_published_event_keeps_its_time_and_no_error) {
     EXPECT_FALSE(seen.visible_at);
 }
 
-TEST_P(OutboxTest, a_released_event_was_not_tried_and_goes_at_once) {
+TEST_P(OutboxTest, a_released_event_counts_no_attempt_and_is_due_immediately) {
     publish("a", 2);
     for (const auto& delivery : claim_events().events) report(delivery, Kind::release);
     EXPECT_EQ(event("a-1").attempts, 0);
@@ -243,7 +245,7 @@ TEST_P(OutboxTest, a_released_event_was_not_tried_and_goes_at_once) {
     EXPECT_EQ(again.front().delivery, 2);
 }
 
-TEST_P(OutboxTest, when_a_lease_ends_the_events_are_handed_out_again_and_the_old_report_is_void) {
+TEST_P(OutboxTest, when_a_lease_ends_the_events_are_delivered_again_and_the_old_report_is_void) {
     publish("a", 2);
     publish("a", 1, 3);
     const auto late = claim_events(100, 2).events;
@@ -270,7 +272,7 @@ TEST_P(OutboxTest, a_claim_is_limited_and_takes_the_rest_the_next_time) {
 }
 
 TEST_P(OutboxTest, a_long_line_behind_a_failing_event_does_not_hide_the_others) {
-    publish_together("a", 2500);  // more than a claim looks at
+    publish_together("a", 2500);  // more than a claim reads
     const auto head = claim_events(1, 1).events;
     ASSERT_EQ(types(head), "a-1");
     report(head.front(), Kind::retry, "no", 1h);
@@ -295,7 +297,7 @@ TEST_P(OutboxTest, the_lag_is_the_age_of_the_oldest_event_that_is_due) {
     publish("b", 1);
     EXPECT_EQ(outbox_lag(), 5s);
     const auto mine = claim_events().events;
-    EXPECT_EQ(outbox_lag(), std::nullopt) << "in somebody's hands";
+    EXPECT_EQ(outbox_lag(), std::nullopt) << "it is leased";
     report(mine[0], Kind::published);
     report(mine[1], Kind::retry, "no", 3s);
     EXPECT_EQ(outbox_lag(), std::nullopt);
@@ -303,7 +305,7 @@ TEST_P(OutboxTest, the_lag_is_the_age_of_the_oldest_event_that_is_due) {
     EXPECT_EQ(outbox_lag(), 3s);
 }
 
-TEST_P(OutboxTest, claims_that_race_hand_out_each_event_once) {
+TEST_P(OutboxTest, concurrent_claims_deliver_each_event_once) {
     for (int i = 0; i < 40; ++i) publish("a" + std::to_string(i), 3);
     std::mutex mutex;
     std::multiset<std::string> seen;
@@ -313,12 +315,13 @@ TEST_P(OutboxTest, claims_that_race_hand_out_each_event_once) {
             claimers.emplace_back([&] {
                 const Store mine = open();
                 while (true) {
-                    const auto claim = mine.backend()->claim_outbox(10, 2, 60s);
+                    const auto claim = detail::Access::backend(mine)->claim_outbox(10, 2, 60s);
                     if (claim.events.empty()) return;
                     std::vector<OutboxReport> reports;
                     for (const auto& one : claim.events)
                         reports.push_back({one.event.id, one.delivery, Kind::published, {}, {}});
-                    for (const WriteStatus status : mine.backend()->report_outbox(reports))
+                    for (const WriteStatus status :
+                         detail::Access::backend(mine)->report_outbox(reports))
                         EXPECT_EQ(status, WriteStatus::done);
                     const std::lock_guard lock(mutex);
                     for (const auto& one : claim.events) seen.insert(one.event.type);
@@ -326,7 +329,7 @@ TEST_P(OutboxTest, claims_that_race_hand_out_each_event_once) {
             });
         }
     }
-    // Who found nothing may have looked while others held the rest.
+    // A dispatcher that found nothing may have claimed while others held the remaining events.
     while (true) {
         const auto rest = claim_events().events;
         if (rest.empty()) break;

@@ -12,12 +12,8 @@ protected:
         FlowTest::SetUp();
         make_workflow();
     }
-    void lose_message(std::int64_t id) const {
-        database()->run(
-            "delete from " + place().table("messages") + " where message_id = " + std::to_string(id)
-        );
-    }
-    void lose(RunId run) const { lose_message(run.value()); }
+    // A run and its message have the same id.
+    void lose(RunId run) const { kit().lose_message(MessageId(run.value())); }
     [[nodiscard]] std::vector<RunId> lost_runs() const {
         std::vector<RunId> runs;
         for (const LostWork& lost : store().find_lost_work()) runs.push_back(lost.run);
@@ -100,8 +96,8 @@ TEST_P(RepairTest, lost_tasks_are_found_and_restored) {
     diamond().create(store());
     const RunId run = start_flow();
     work_step("a");
-    for (const TaskInfo& task : store().tasks(run)) {
-        if (task.status == TaskStatus::queued) lose_message(task.message.value());
+    for (const TaskInfo& task : store().run(run).tasks()) {
+        if (task.status == TaskStatus::queued) kit().lose_message(task.message);
     }
     EXPECT_EQ(text(store().find_lost_work()), "flow/b.0, flow/c.0");
     EXPECT_EQ(text(store().repair()), "flow/b.0, flow/c.0");
@@ -113,7 +109,7 @@ TEST_P(RepairTest, a_lost_task_that_ran_is_queued_again_and_its_holder_fenced) {
     diamond().create(store());
     const RunId run = start_flow();
     const HeldTask held = claim_task();
-    lose_message(held.message.id.value());
+    kit().lose_message(held.message.id);
     EXPECT_EQ(text(store().repair()), "flow/a.0");
     EXPECT_EQ(task(run, "a").status, TaskStatus::queued);
     EXPECT_NE(commit(complete_write(held)), WriteStatus::done);
@@ -125,11 +121,11 @@ TEST_P(RepairTest, wake_does_not_claim_success_for_a_lost_run) {
     const RunId run = trigger();
     const RunId of_flow = start_flow();
     lose(run);
-    lose_message(store().tasks(of_flow)[0].message.value());
+    kit().lose_message(store().run(of_flow).tasks()[0].message);
     for (const RunId lost : {run, of_flow}) {
         const Error error = error_of([&] { store().wake(lost); });
         EXPECT_EQ(error.code(), ErrorCode::message_not_found);
-        EXPECT_TRUE(contains(error.what(), "has no message: restore it with repair()"));
+        EXPECT_TRUE(contains(error.what(), "has no message; restore it with repair()"));
         EXPECT_FALSE(has_event(lost, "woken"));
     }
 }
@@ -148,7 +144,7 @@ TEST_P(RepairTest, verify_names_lost_work) {
     );
 }
 
-TEST_P(RepairTest, all_live_runs_are_looked_through_page_by_page) {
+TEST_P(RepairTest, all_live_runs_are_checked_page_by_page) {
     make_workflow("other");
     std::vector<RunId> runs;
     for (int i = 0; i < 13; ++i) {

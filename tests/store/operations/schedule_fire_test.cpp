@@ -1,4 +1,4 @@
-// What becomes of fire times: one run each, whatever races; policies for overlaps and missed times.
+// Fire times: one run each under any race; policies for overlaps and missed times.
 #include <atomic>
 #include <thread>
 
@@ -10,9 +10,9 @@ namespace {
 
 class ScheduleFireTest : public ScheduleStoreTest {
 protected:
-    // What a scheduler would write now.
+    // The fire that a scheduler would write now.
     seam::ScheduleFire fire_now() const {
-        const auto found = store().backend()->due_schedules(10);
+        const auto found = detail::Access::backend(store())->due_schedules(10);
         const auto& schedule = found.due.at(0);
         seam::ScheduleFire fire{schedule.id, schedule.version, {}, {}};
         auto due = model::due_runs(schedule.info, found.now);
@@ -21,7 +21,7 @@ protected:
         return fire;
     }
     bool write(const seam::ScheduleFire& fire) const {
-        return store().backend()->fire_schedule(fire);
+        return detail::Access::backend(store())->fire_schedule(fire);
     }
 };
 PAWL_FOR_EACH_BACKEND(ScheduleFireTest);
@@ -62,10 +62,10 @@ TEST_P(ScheduleFireTest, a_schedule_ends_with_its_last_fire_time) {
     EXPECT_EQ(next(), "never");
     look_at("2026-01-01 02:00");
     EXPECT_EQ(fired(), "01:00");
-    EXPECT_FALSE(store().backend()->due_schedules(10).next_due);
+    EXPECT_FALSE(detail::Access::backend(store())->due_schedules(10).next_due);
 }
 
-TEST_P(ScheduleFireTest, of_two_that_fire_the_same_one_gets_through) {
+TEST_P(ScheduleFireTest, of_two_concurrent_fires_one_succeeds) {
     make("@hourly");
     set("2026-01-01 01:00");
     const auto fire = fire_now();
@@ -74,7 +74,7 @@ TEST_P(ScheduleFireTest, of_two_that_fire_the_same_one_gets_through) {
     EXPECT_EQ(fired(), "01:00");
 }
 
-TEST_P(ScheduleFireTest, what_was_read_before_a_change_is_refused) {
+TEST_P(ScheduleFireTest, a_fire_read_before_a_change_is_refused) {
     make("@hourly");
     set("2026-01-01 01:00");
     const auto fire = fire_now();
@@ -99,7 +99,7 @@ TEST_P(ScheduleFireTest, a_time_that_has_not_come_by_the_databases_clock_is_refu
     EXPECT_TRUE(write(fire));
 }
 
-TEST_P(ScheduleFireTest, a_schedule_that_is_made_again_does_not_fire_a_time_twice) {
+TEST_P(ScheduleFireTest, a_schedule_that_is_created_again_does_not_fire_a_time_twice) {
     make("@hourly");
     look_at("2026-01-01 01:00");
     store().delete_schedule("s");
@@ -162,8 +162,8 @@ TEST_P(ScheduleFireTest, with_queue_one_one_waits_for_the_end_of_the_last) {
         look_at(time);
     EXPECT_EQ(fired(), "01:00");
     EXPECT_EQ(get().waiting_fire_at, time_of("2026-01-01 02:00"));
-    EXPECT_TRUE(store().backend()->due_schedules(10).waiting);
-    EXPECT_TRUE(store().backend()->due_schedules(10).due.empty());
+    EXPECT_TRUE(detail::Access::backend(store())->due_schedules(10).waiting);
+    EXPECT_TRUE(detail::Access::backend(store())->due_schedules(10).due.empty());
     set("2026-01-01 03:20");
     finish_one();
     look();
@@ -188,7 +188,7 @@ TEST_P(ScheduleFireTest, with_queue_one_a_cancelled_or_deleted_run_makes_room_to
     EXPECT_EQ(get().last_fire_at, time_of("2026-01-01 03:00"));
 }
 
-TEST_P(ScheduleFireTest, what_waits_is_forgotten_by_a_pause_or_another_policy) {
+TEST_P(ScheduleFireTest, a_waiting_fire_is_dropped_by_a_pause_or_another_policy) {
     make("@hourly", {.overlap = Overlap::queue_one});
     look_at("2026-01-01 01:00");
     look_at("2026-01-01 02:00");
@@ -252,7 +252,7 @@ TEST_P(ScheduleFireTest, a_repeated_or_skipped_local_time_makes_one_run_in_every
         for (int day = 0; day < 3; ++day) {
             testing::set_clock(store(), *get().next_fire_at);
             look();
-            advance(1h);  // through the hour that comes twice
+            advance(1h);  // through the hour that occurs twice
             look();
             times += text_of(*get().last_fire_at) + "; ";
         }
@@ -264,13 +264,13 @@ TEST_P(ScheduleFireTest, a_repeated_or_skipped_local_time_makes_one_run_in_every
 
 TEST_P(ScheduleFireTest, a_year_of_a_daily_schedule_makes_a_run_a_day) {
     make("30 2 * * *", {.time_zone = "Europe/London", .catch_up = CatchUp::all});
-    runtime::Scheduler scheduler(*store().backend());
+    runtime::Scheduler scheduler(*detail::Access::backend(store()));
     for (int month = 1; month <= 12; ++month) {
         const auto first = std::chrono::year(2026) / month / 1;
         testing::set_clock(
             store(), std::chrono::sys_days(first + std::chrono::months(1)) + std::chrono::hours(0)
         );
-        scheduler.look();
+        scheduler.fire_due();
     }
     std::set<std::string> days;
     for (const RunInfo& run : runs())
@@ -280,24 +280,25 @@ TEST_P(ScheduleFireTest, a_year_of_a_daily_schedule_makes_a_run_a_day) {
     EXPECT_EQ(next(), "2027-01-01 02:30");
 }
 
-TEST_P(ScheduleFireTest, more_than_fit_into_one_look_are_all_fired) {
-    for (int i = 0; i < 120; ++i) store().schedule("s" + std::to_string(i), "job", "@hourly");
+TEST_P(ScheduleFireTest, more_than_one_page_of_due_schedules_are_all_fired) {
+    for (int i = 0; i < 120; ++i)
+        store().create_schedule("s" + std::to_string(i), "job", "@hourly");
     set("2026-01-01 01:00");
-    runtime::Scheduler scheduler(*store().backend());
-    while (scheduler.look() == Duration::zero()) {
+    runtime::Scheduler scheduler(*detail::Access::backend(store()));
+    while (scheduler.fire_due() == Duration::zero()) {
     }
     EXPECT_EQ(runs().size(), 120U);
 }
 
 TEST_P(ScheduleFireTest, one_that_cannot_be_fired_does_not_harm_the_others) {
     make("@hourly");
-    store().schedule("good", "job", "0 * * * *");
-    database()->run(
-        "update " + place().table("schedules") + " set time_zone = 'Mars/Phobos' where name = 's'"
-    );
+    store().create_schedule("good", "job", "0 * * * *");
+    kit().write_time_zone("s", "Mars/Phobos");
     look_at("2026-01-01 01:00");
     EXPECT_EQ(runs().size(), 1U);
-    EXPECT_TRUE(contains(log_text(), "schedule 's' cannot be fired here: time zone 'Mars/Phobos'"));
+    EXPECT_TRUE(contains(
+        log_text(), "schedule 's' cannot be fired by this worker: unknown time zone 'Mars/Phobos'"
+    ));
     make("@hourly", {.time_zone = "UTC"});
     look_at("2026-01-01 02:00");
     EXPECT_EQ(runs().size(), 3U);
@@ -305,17 +306,17 @@ TEST_P(ScheduleFireTest, one_that_cannot_be_fired_does_not_harm_the_others) {
 
 TEST_P(ScheduleFireTest, schedulers_that_race_make_each_run_once) {
     make("* * * * *", {.catch_up = CatchUp::all, .catch_up_limit = 1000});
-    store().schedule("t", "job", "@every 30s", Json{}, {.catch_up = CatchUp::all});
+    store().create_schedule("t", "job", "@every 30s", Json{}, {.catch_up = CatchUp::all});
     std::atomic<bool> over = false;
     {
         std::vector<std::jthread> racers;
         for (int i = 0; i < 4; ++i) {
             racers.emplace_back([&] {
                 const Store mine = open();
-                runtime::Scheduler scheduler(*mine.backend());
+                runtime::Scheduler scheduler(*detail::Access::backend(mine));
                 while (!over) {
                     try {
-                        scheduler.look();
+                        scheduler.fire_due();
                     } catch (const Error& error) {
                         if (!error.retryable()) ADD_FAILURE() << error.what();
                     }
@@ -340,12 +341,12 @@ TEST_P(ScheduleFireTest, schedulers_that_race_make_each_run_once) {
 TEST_P(ScheduleFireTest, deleting_the_workflow_while_schedulers_fire_leaves_nothing_behind) {
     for (int round = 0; round < 10; ++round) {
         make_workflow("doomed");
-        store().schedule("d", "doomed", "@every 1s", Json{}, {.catch_up = CatchUp::none});
+        store().create_schedule("d", "doomed", "@every 1s", Json{}, {.catch_up = CatchUp::none});
         testing::advance_clock(store(), 1min);
         std::jthread racer([&] {
             const Store mine = open();
             try {
-                runtime::Scheduler(*mine.backend()).look();
+                runtime::Scheduler(*detail::Access::backend(mine)).fire_due();
             } catch (const Error& error) {
                 if (!error.retryable()) ADD_FAILURE() << error.what();
             }
@@ -362,7 +363,7 @@ TEST_P(ScheduleFireTest, deleting_the_workflow_while_schedulers_fire_leaves_noth
             }
         }
     }
-    EXPECT_EQ(count("schedules"), 0);
+    EXPECT_EQ(count(Rows::schedules), 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Schedules as their users see them: made, changed, paused, run, deleted.
+// Schedules in the public API: created, changed, paused, fired, deleted.
 #include <thread>
 
 #include "support/schedule_test.h"
@@ -42,7 +42,7 @@ TEST_P(SchedulesTest, a_schedule_is_kept_with_all_it_was_given) {
 }
 
 TEST_P(SchedulesTest, defaults_are_utc_allow_and_last) {
-    const ScheduleInfo made = store().schedule("s", "job", "@hourly");
+    const ScheduleInfo made = store().create_schedule("s", "job", "@hourly");
     EXPECT_EQ(made.time_zone, "UTC");
     EXPECT_EQ(made.params.text, "null");
     EXPECT_EQ(made.overlap, Overlap::allow);
@@ -55,7 +55,7 @@ TEST_P(SchedulesTest, an_existing_one_keeps_what_is_not_given) {
     make("@hourly", {.time_zone = "Asia/Kolkata", .jitter = 5s, .catch_up_limit = 3});
     make_workflow("other");
     const ScheduleInfo changed =
-        store().schedule("s", "other", "@daily", Json{"8"}, {.priority = 2});
+        store().create_schedule("s", "other", "@daily", Json{"8"}, {.priority = 2});
     EXPECT_EQ(changed.workflow, "other");
     EXPECT_EQ(changed.params.text, "8");
     EXPECT_EQ(changed.time_zone, "Asia/Kolkata");
@@ -75,7 +75,7 @@ TEST_P(SchedulesTest, making_the_same_one_again_does_not_lose_what_was_missed) {
     EXPECT_EQ(next(), "2026-01-01 06:00") << "other times are counted from now";
 }
 
-TEST_P(SchedulesTest, what_is_wrong_is_named_and_changes_nothing) {
+TEST_P(SchedulesTest, an_invalid_option_is_named_and_changes_nothing) {
     make("@hourly");
     const auto refused = [&](const std::string& cron, const ScheduleOptions& options) {
         const Error error = error_of([&] { make(cron, options); });
@@ -86,14 +86,14 @@ TEST_P(SchedulesTest, what_is_wrong_is_named_and_changes_nothing) {
     EXPECT_TRUE(contains(refused("@daily", {.time_zone = "Mars/Phobos"}), "'Mars/Phobos'"));
     EXPECT_TRUE(contains(refused("@daily", {.jitter = -1s}), "jitter"));
     EXPECT_EQ(get().cron, "@hourly");
-    const Error unknown = error_of([&] { store().schedule("t", "nowhere", "@daily"); });
+    const Error unknown = error_of([&] { store().create_schedule("t", "nowhere", "@daily"); });
     EXPECT_EQ(unknown.code(), ErrorCode::workflow_not_found);
     EXPECT_TRUE(contains(unknown.what(), "'nowhere'"));
     EXPECT_EQ(store().schedules().size(), 1U);
 }
 
 TEST_P(SchedulesTest, they_are_listed_by_name) {
-    for (const char* name : {"b", "a", "c"}) store().schedule(name, "job", "@daily");
+    for (const char* name : {"b", "a", "c"}) store().create_schedule(name, "job", "@daily");
     std::string names;
     for (const ScheduleInfo& schedule : store().schedules()) names += schedule.name;
     EXPECT_EQ(names, "abc");
@@ -158,7 +158,7 @@ TEST_P(SchedulesTest, an_unknown_one_is_named) {
         EXPECT_TRUE(contains(error.what(), "'nothing'"));
         return error.code();
     };
-    EXPECT_EQ(code([&] { (void)store().get_schedule("nothing"); }), ErrorCode::schedule_not_found);
+    EXPECT_EQ(code([&] { (void)store().schedule_info("nothing"); }), ErrorCode::schedule_not_found);
     EXPECT_EQ(code([&] { store().pause_schedule("nothing"); }), ErrorCode::schedule_not_found);
     EXPECT_EQ(code([&] { store().resume_schedule("nothing"); }), ErrorCode::schedule_not_found);
     EXPECT_EQ(
@@ -170,7 +170,7 @@ TEST_P(SchedulesTest, an_unknown_one_is_named) {
 TEST_P(SchedulesTest, a_deleted_workflow_takes_its_schedules_with_it) {
     make("@hourly");
     make_workflow("other");
-    store().schedule("t", "other", "@hourly");
+    store().create_schedule("t", "other", "@hourly");
     store().delete_workflow("job");
     ASSERT_EQ(store().schedules().size(), 1U);
     EXPECT_EQ(store().schedules()[0].name, "t");
@@ -187,9 +187,11 @@ TEST_P(SchedulesTest, changes_at_the_same_time_lose_nothing) {
                 const Store mine = open();
                 for (int n = 0; n < 10; ++n) {
                     if (i % 2 == 0) {
-                        mine.schedule("s", "job", "@hourly", Json{"1"}, {.priority = n});
+                        mine.create_schedule("s", "job", "@hourly", Json{"1"}, {.priority = n});
                     } else {
-                        mine.schedule("s", "job", "@hourly", Json{"1"}, {.jitter = Duration(n)});
+                        mine.create_schedule(
+                            "s", "job", "@hourly", Json{"1"}, {.jitter = Duration(n)}
+                        );
                     }
                 }
             });

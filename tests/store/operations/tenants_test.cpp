@@ -1,4 +1,4 @@
-// Tenants: what they are, how they are found, and that none of them reaches another's rows.
+// Tenants: how they are found, and that no tenant reaches the rows of another.
 #include "support/tenants_test.h"
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 
 class TenantStoresTest : public TenantsTest {
 protected:
-    // The same in every tenant, so that names and numbers alone tell nothing apart.
+    // The same in every tenant, so that names and ids alone distinguish nothing.
     static void fill(const Store& store) {
         store.create_queue("work", {.max_attempts = 2});
         store.create_workflow("job");
@@ -24,9 +24,11 @@ protected:
             (void)Trigger(NewRun{"job", Json{"1"}, {.idempotency_key = std::to_string(i)}}
             ).execute(store);
         (void)flow("flow").start(Json{"{}"}).execute(store);
-        store.schedule("nightly", "job", "0 2 * * *");
+        store.create_schedule("nightly", "job", "0 2 * * *");
         store.publish({"made", Json{"1"}, "thing", {}, {}});
-        (void)store.backend()->register_worker({"w", "host", 0, 1, 30s, {"job"}, {"job"}});
+        (void)detail::Access::backend(store)->register_worker(
+            {"w", "host", 0, 1, 30s, {"job"}, {"job"}}
+        );
     }
     void SetUp() override {
         TenantsTest::SetUp();
@@ -34,7 +36,7 @@ protected:
         fill(b());
         before_ = contents(name("b"));
     }
-    // Done in the one, it must leave no trace in the other.
+    // An operation in one tenant must leave no trace in the other.
     template <class Operation>
     void in_a(const char* what, Operation operation) {
         const Contents mine = contents(name("a"));
@@ -46,12 +48,15 @@ protected:
         seam::ClaimRequest request;
         request.queues = {store.queue("job").info().id};
         request.work = seam::Work::runs;
-        const seam::Claim got = store.backend()->claim(request);
+        const seam::Claim got = detail::Access::backend(store)->claim(request);
         return {got.messages.at(0), got.runs.at(0).value()};
     }
     static void commit_to(const Store& store, const Write& write) {
         EXPECT_EQ(
-            store.backend()->commit(std::span(&write, 1), Attempt::first).front().status,
+            detail::Access::backend(store)
+                ->commit(std::span(&write, 1), Attempt::first)
+                .front()
+                .status,
             WriteStatus::done
         );
     }
@@ -142,7 +147,9 @@ TEST_P(TenantStoresTest, flows_schedules_events_and_workers_of_one_are_not_the_o
     in_a("pause_schedule", [](const Store& s) { s.pause_schedule("nightly"); });
     in_a("resume_schedule", [](const Store& s) { s.resume_schedule("nightly"); });
     in_a("the clock", [](const Store& s) { testing::advance_clock(s, 24h); });
-    in_a("a fired schedule", [](const Store& s) { runtime::Scheduler(*s.backend()).look(); });
+    in_a("a fired schedule", [](const Store& s) {
+        runtime::Scheduler(*detail::Access::backend(s)).fire_due();
+    });
     in_a("delete_schedule", [](const Store& s) { s.delete_schedule("nightly"); });
     in_a("publish", [](const Store& s) { s.publish({"more", Json{"1"}, "thing", {}, {}}); });
     Recorder recorder;
@@ -179,8 +186,7 @@ TEST_P(TenantStoresTest, a_wait_sees_the_run_of_its_own_tenant) {
 }
 
 TEST_P(TenantStoresTest, the_installed_tenants_are_listed) {
-    const std::string own = on_postgres() ? place().schema() : "pawl";
-    std::vector<std::string> expected{own, name("a"), name("b")};
+    std::vector<std::string> expected{kit().own_tenant(), name("a"), name("b")};
     EXPECT_EQ(listed_tenants(store()), expected);
     EXPECT_EQ(listed_tenants(b()), expected) << "from any of them";
     const Store c = store().tenant(name("c"));
@@ -197,18 +203,17 @@ TEST_P(TenantStoresTest, the_installed_tenants_are_listed) {
 }
 
 TEST_P(TenantStoresTest, a_url_with_a_schema_is_that_tenant) {
-    const std::string url =
-        on_postgres() ? with_parameter(place().server_url(), "schema=" + name("a"))
-                      : "sqlite:" + place().directory().file("store.db") + "?schema=" + name("a");
-    const Store same = connect(url, options());
+    const Store same = connect(kit().tenant_url(name("a")), options());
     same.queue("work").enqueue(Json{"9"});
     EXPECT_EQ(a().queue("work").stats().ready, 5);
     EXPECT_EQ(same.tenant(name("b")).queue("work").stats().ready, 4);
 }
 
 TEST_P(TenantStoresTest, a_tenant_has_the_options_and_the_log_of_its_store) {
-    EXPECT_EQ(a().backend()->options().max_payload_bytes, options().max_payload_bytes);
-    a().backend()->log().info("a tenant's line");
+    EXPECT_EQ(
+        detail::Access::backend(a())->options().max_payload_bytes, options().max_payload_bytes
+    );
+    detail::Access::backend(a())->log().info("a tenant's line");
     EXPECT_TRUE(contains(log_text(), "a tenant's line"));
 }
 
@@ -225,8 +230,8 @@ TEST_P(TenantStoresTest, bad_names_are_refused_and_make_nothing) {
           "a\\b",
           "a\"b",
           "a'b",
-          "x\"; drop schema pawl cascade; --",
-          "x'; drop table pawl_runs; --",
+          "x\"; drop schema all_tenants cascade; --",
+          "x'; drop table all_runs; --",
           "pg_catalog",
           "information_schema",
           "public",
@@ -239,9 +244,10 @@ TEST_P(TenantStoresTest, bad_names_are_refused_and_make_nothing) {
         error_of([&] { (void)store().tenant(std::string(49, 'a')); }).code(),
         ErrorCode::invalid_schema_name
     );
-    const Error in_url =
-        error_of([&] { (void)connect(with_parameter(place().url(), "schema=a%22b")); });
-    EXPECT_EQ(in_url.code(), on_postgres() ? in_url.code() : ErrorCode::invalid_schema_name);
+    EXPECT_EQ(
+        error_of([&] { (void)connect(kit().tenant_url("a%22b")); }).code(),
+        ErrorCode::invalid_schema_name
+    );
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
--- Who may call what. Behind all files that define functions: it sees them.
+-- Which role may call which function. Installed after all files that define functions.
 --
--- A role needs no right on any table: what it may call are SECURITY DEFINER functions, which work with the
--- rights of the owner who installed the schema, and nothing else. So a program that may only trigger cannot
--- take a shortcut through the tables. Nobody may call anything until grant_access() says so.
+-- A role needs no privilege on any table: it calls SECURITY DEFINER functions, which run with the rights of the
+-- owner of the schema. So a program that may only trigger runs cannot change the tables directly. No role may call
+-- anything until grant_access() allows it.
 
--- Each function of the schema and the least access that may call it; 'owner' for helpers and for this file.
--- A function that is not named here is for operators.
+-- Each function of the schema and the lowest access level that may call it; 'owner' for helpers and for the functions
+-- of this file. A function that is not listed here is for operators.
 create or replace function {schema}.function_access() returns table (signature regprocedure, access text)
 language sql stable
 as $$
@@ -22,7 +22,7 @@ as $$
             'queue_stats', 'workflow_stats', 'run_counts', 'worker_counts', 'list_held',
             'find_lost_runs') then 'producer'
         when p.proname in (
-            'dequeue', 'claim', 'settle', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
+            'dequeue', 'claim', 'claim_queue', 'settle', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
             'claim_runs', 'record_step', 'record_steps', 'add_step_events', 'finish_run', 'finish_runs',
             'retry_runs', 'pause', 'reject_resume', 'suspend_runs', 'register_worker', 'heartbeat', 'beat_worker', 'list_leases', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
             'poll_for_tasks', 'poll_for_step_tasks', 'read_with_poll', 'start_tasks', 'claim_tasks', 'complete_task', 'complete_tasks',
@@ -33,9 +33,9 @@ as $$
     where p.pronamespace = '{schema}'::regnamespace and p.prokind = 'f'
 $$;
 comment on function {schema}.function_access is
-    'The functions of the schema with the least access that may call each: producer, worker, operator, owner.';
+    'Lists the functions of the schema with the lowest access level that may call each: producer, worker, operator or owner.';
 
--- Read without a function: by the C++ library, and the views of docs/flows.md by everybody.
+-- Relations that are read without a function: by the C++ library, and the views of docs/flows.md by every role.
 create or replace function {schema}.readable_relations() returns regclass[]
 language sql stable
 as $$
@@ -44,10 +44,10 @@ as $$
                  '{schema}.step_info', '{schema}.event_rows', '{schema}.event_info', '{schema}.flow_runs',
                  '{schema}.step_states', '{schema}.task_states']::regclass[]
 $$;
-comment on function {schema}.readable_relations is 'Internal: the tables and views that every access may read.';
+comment on function {schema}.readable_relations is 'Internal: the tables and views that every access level may read.';
 
--- The only function that writes statements itself: GRANT takes names, not parameters. They come from the
--- catalogue, or were found in it.
+-- Builds its statements as text, because GRANT takes names and no parameters. The names come from the catalogue, or
+-- were looked up in it.
 create or replace function {schema}.grant_access(role_name name, access text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -57,15 +57,15 @@ declare
     signature regprocedure;
 begin
     if array_position(levels, grant_access.access) is null then
-        raise exception 'unknown access ''%'': use %', grant_access.access, array_to_string(levels, ', ')
+        raise exception 'unknown access ''%''; use %', grant_access.access, array_to_string(levels, ', ')
             using errcode = 'PW003';
     end if;
     if not exists (select from pg_roles r where r.rolname = role_name) then
-        raise exception 'role ''%'' does not exist: create it first', role_name using errcode = 'PW003';
+        raise exception 'role ''%'' does not exist; create it first', role_name using errcode = 'PW003';
     end if;
     if exists (select from pg_class c join pg_roles r on r.oid = c.relowner
                where c.oid = '{schema}.messages'::regclass and r.rolname = role_name) then
-        raise exception 'role ''%'' owns the schema and may do everything', role_name using errcode = 'PW003';
+        raise exception 'role ''%'' owns the schema and already has every access', role_name using errcode = 'PW003';
     end if;
     execute format('revoke all on all functions in schema {schema} from %I', role_name);
     execute format('revoke all on all tables in schema {schema} from %I', role_name);
@@ -85,10 +85,10 @@ begin
 end
 $$;
 comment on function {schema}.grant_access is
-    'Gives a role the access producer, worker or operator, instead of what it had; none takes all away.';
+    'Grants a role the access level producer, worker or operator, in place of its earlier level; none revokes all access.';
 
--- At each install, because `create or replace` has just taken it away. Those left out read only what every
--- access may read; get_run and clock are expanded into the caller's statement, which this would prevent.
+-- Done by each install, because `create or replace` resets it. Excluded functions read only what every access level may
+-- read; get_run and clock are inlined into the caller's statement, which SECURITY DEFINER would prevent.
 do $$
 declare
     signature regprocedure;

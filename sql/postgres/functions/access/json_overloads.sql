@@ -1,9 +1,10 @@
--- Functions that take JSON take it as json, jsonb or text: literals, typed parameters, columns and
--- jsonb_build_object(...) all find one of the three. The server takes a literal without a type for text, if an
--- overload takes text; two overloads would make it ambiguous. Only the original has a default for its JSON argument:
--- defaults in all three would make a call without it ambiguous.
+-- Functions that take JSON accept json, jsonb and text, so that literals, typed parameters, columns and
+-- jsonb_build_object(...) all match an overload. The server resolves an untyped literal to the text overload; without
+-- one, two overloads would be ambiguous. Only the original function has a default for its JSON argument: defaults in
+-- all three would make a call without it ambiguous.
 --
--- An overload is expanded into the caller's statement: it costs the cast, which fails as a json argument does (22P02).
+-- The planner inlines an overload into the caller's statement. It costs the cast, which fails with the same error as
+-- a json argument (22P02).
 
 do $$
 declare
@@ -11,7 +12,7 @@ declare
 begin
     for f in
         with originals as (
-            -- All that take json, but for overloads of what takes text.
+            -- All functions that take json, except those that have an original that takes text.
             select p.oid, array_agg(n.name) as names, array['jsonb', 'text'] as types
             from {schema}.function_access() a
             join pg_proc p on p.oid = a.signature
@@ -51,7 +52,7 @@ begin
                 as n (name, type, mode, place)
         ) a
         union all
-        -- Three, of which one has what is named of input, output and error.
+        -- Three JSON arguments, of which callers usually pass one by name.
         select 'record_step', 'text',
                'run_id bigint, delivery integer, step_id text, step_position integer, status text, attempt integer, '
                || replace(v.declared, 'JSON', t.given)
@@ -75,7 +76,7 @@ begin
 end
 $$;
 
--- An array has no overloads: '{}' would be ambiguous.
+-- An array has no overloads, because the literal '{}' would be ambiguous.
 create or replace function {schema}.enqueue_batch_jsonb(
     queue_name text,
     payloads   jsonb[],
@@ -86,7 +87,7 @@ create or replace function {schema}.enqueue_batch_jsonb(
 ) returns bigint[]
 language sql
 as $$ select {schema}.enqueue_batch($1, $2::json[], $3, $4, $5, $6) $$;
-comment on function {schema}.enqueue_batch_jsonb is 'enqueue_batch() for payloads in jsonb.';
+comment on function {schema}.enqueue_batch_jsonb is 'Like enqueue_batch(), with payloads as jsonb.';
 
 create or replace function {schema}.start_flows_jsonb(
     flow_slugs       text[],
@@ -102,4 +103,4 @@ create or replace function {schema}.start_flows_jsonb(
 ) returns setof {schema}.flow_runs
 language sql
 as $$ select * from {schema}.start_flows($1, $2::json[], $3, $4, $5, $6, $7, $8, $9, $10) $$;
-comment on function {schema}.start_flows_jsonb is 'start_flows() for inputs in jsonb.';
+comment on function {schema}.start_flows_jsonb is 'Like start_flows(), with inputs as jsonb.';

@@ -1,5 +1,5 @@
--- The first file: remembers, for the last one, who may call what. A function whose signature changes is dropped
--- and made anew, and would leave the roles that may call it behind.
+-- Runs first: saves which roles may call which functions, for restore_grants.sql. A function whose signature changes is
+-- dropped and created again, which would lose its grants.
 do $$
 begin
     perform set_config('pawl.granted', coalesce(json_agg(g)::text, '[]'), true)

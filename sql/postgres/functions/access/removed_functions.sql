@@ -1,6 +1,6 @@
--- Helpers of earlier versions: renamed, removed, or with other parameters or results now, which `create or replace` does
--- not change. Only functions that are marked as ours (`Internal: `) are dropped, before the files that define them anew. A
--- helper that something of a user depends on stays.
+-- Drops helpers of earlier versions that were removed or renamed, or whose parameters or result changed, which `create
+-- or replace` cannot do. Only functions whose comment marks them as helpers (`Internal: `) are dropped, before the
+-- files that define them again. A helper on which an object of a user depends is kept.
 do $$
 declare
     removed regprocedure;
@@ -9,10 +9,13 @@ begin
         select p.oid from pg_proc p
         where p.pronamespace = '{schema}'::regnamespace and obj_description(p.oid, 'pg_proc') like 'Internal: %'
           and p.proname in (
-              'advance_lines', 'by_whom', 'check_attempts', 'claim_queues', 'complete_held_tasks', 'end_failed_steps',
-              'fail_producers', 'flow_after_special', 'flow_cascade', 'flow_end_as_error', 'flow_fail_runs', 'flow_go_on',
-              'flow_start_runs', 'flow_start_special', 'task_fates', 'tell_of_flows', 'tell_of_run', 'trigger_called',
-              'trigger_mixed', 'trigger_plain', 'trigger_schedule', 'unless_caller_busy', 'lock_called', 'lock_siblings')
+              'advance_lines', 'by_whom', 'cancel_child', 'cascade_taken_over', 'check_attempts',
+              'claim_queues', 'complete_held_tasks', 'end_calls_of_ended', 'end_failed_steps',
+              'fail_producers', 'flow_after_special', 'flow_cascade', 'flow_end_as_error',
+              'flow_fail_runs', 'flow_go_on', 'flow_start_runs', 'flow_start_special', 'free_to_bury',
+              'free_to_end', 'groups_of', 'json_proof', 'json_words', 'lock_called', 'lock_leases', 'lock_siblings',
+              'readable', 'task_fates', 'tell_of_flows', 'tell_of_run', 'trigger_called', 'trigger_mixed',
+              'trigger_plain', 'trigger_schedule', 'trigger_unasked', 'unless_caller_busy')
     loop
         begin
             execute format('drop function %s', removed);

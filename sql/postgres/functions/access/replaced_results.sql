@@ -1,8 +1,8 @@
--- Results that were text and are json now: `create or replace` does not change the type of a column. What a user has
--- built on one of these keeps the old one, under a name that ends with _text.
+-- Results that were text and are json now: `create or replace` cannot change the type of a column. Objects of users
+-- that depend on the old function keep it, under a name that ends with _text.
 --
--- Text that is not JSON could be stored before, by SQL: it becomes a JSON string, for it is cast to json now. All rows
--- are read once for that.
+-- Earlier versions let SQL callers store text that is not JSON. It is converted to a JSON string here, because it is
+-- cast to json now. This reads all rows once.
 do $$
 declare
     replaced text;
@@ -35,7 +35,7 @@ begin
             end if;
         end;
     end loop;
-    foreach replaced in array kept loop  -- their bodies name themselves and the view
+    foreach replaced in array kept loop  -- their bodies contain their own name and that of the view
         name := substring(replaced from '\.(\w+)_text');
         execute regexp_replace(
             regexp_replace(pg_get_functiondef(replaced::regprocedure), '\m' || name || '\.', name || '_text.', 'g'),

@@ -1,8 +1,9 @@
--- The last file: gives roles back what they had, and nothing to PUBLIC.
+-- Runs last: restores the grants of roles, and grants nothing to PUBLIC.
 
 revoke all on all functions in schema {schema} from public;
 
--- What access/remember_grants.sql has remembered. Functions go by their names: a new signature or overload is the same function.
+-- The grants saved by access/remember_grants.sql, matched by function name: a new signature or overload gets the same
+-- grants.
 do $$
 declare
     missing record;
@@ -20,7 +21,7 @@ begin
 end
 $$;
 
--- An upgrade adds relations to those that every access may read: roles that have an access get them too.
+-- An upgrade may add relations that every access level may read: roles with an access level get them too.
 do $$
 declare
     granted record;

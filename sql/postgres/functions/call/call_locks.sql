@@ -1,8 +1,8 @@
--- Locks of runs that wait for runs; the lock order is in functions/README.md. Calls are followed for 100 levels at most:
--- by its key a run may wait for itself, which has no end. If no run waits for another, each costs one look at an empty
--- table.
+-- Locks of runs that wait for other runs; the lock order is in functions/README.md. Calls are followed up to 100
+-- levels: through an idempotency key a run can wait for itself, which would loop forever. If no run waits for another,
+-- each function costs one lookup in an empty table.
 
--- Those of the runs whose callers, and theirs, could be locked.
+-- Returns the runs whose callers, at all levels, could be locked.
 create or replace function {schema}.lock_callers(run_ids bigint[]) returns bigint[]
 language plpgsql
 as $$
@@ -43,18 +43,20 @@ begin
     return kept;
 end
 $$;
-comment on function {schema}.lock_callers is 'Internal: locks those who wait for runs, as far as nobody else has them.';
+comment on function {schema}.lock_callers is
+    'Internal: locks the callers of runs without waiting; returns the runs for which this succeeded.';
 
--- Runs are about to fail, or steps of them to be skipped (decisions), and their rows are locked, as are their callers:
--- locks all that ends with them. Those are runs that they wait for, and runs that wait for them at a task without
--- an attempt left, with their tasks and what these wait for. Returns the runs of which somebody else has a part.
+-- Runs are about to fail, or steps of them to be skipped (decisions); the caller of this function has locked their rows
+-- and their callers. Locks everything that ends with them: the runs that they wait for, the runs that wait for them at
+-- a task without a remaining attempt, the tasks of those runs, and the runs that these tasks wait for. Returns the runs
+-- for which another session holds one of these locks.
 create or replace function {schema}.lock_called(decisions text[], run_ids bigint[], step_indexes integer[])
 returns bigint[]
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-    blocked bigint[] := '{}';  -- of run_ids, as all roots are
+    blocked bigint[] := '{}';  -- a subset of run_ids, as are all roots
     busy    bigint[];
     ends    record;
     above   record;
@@ -89,7 +91,7 @@ begin
         exit when above.runs is null;
         above.decisions := ({schema}.failure_decisions(
             above.messages, above.runs, above.runs, above.indexes, above.tasks, null, null)).decisions;
-        -- Of two with one caller the first counts; but each may come to be the only one.
+        -- Of two items with the same caller the first one decides, but either may turn out to be the only one.
         above.decisions := array_replace(array_replace(above.decisions, 'cancelled', 'fail'), 'superseded', 'skip');
         busy := {schema}.lock_siblings(above.decisions, above.runs, above.indexes, false);
         blocked := blocked || array(
@@ -101,7 +103,7 @@ begin
         ends.indexes := ends.indexes || above.indexes;
     end loop;
 
-    -- Down: what all these wait for is cancelled.
+    -- Down: the runs that all these wait for are cancelled.
     for level in 1..100 loop
         select array_agg(u.root) as roots, array_agg(c.run_id) as runs
         into below
@@ -142,11 +144,13 @@ begin
     return blocked;
 end
 $$;
-comment on function {schema}.lock_called is 'Internal: locks the runs that end because others do, as far as nobody else has them.';
+comment on function {schema}.lock_called is
+    'Internal: locks all runs that end together with the given ones, without waiting.';
 
--- Of runs that are to be failed, with their own rows locked already: those for which that can be done now. Of
--- the others somebody has a caller locked, maybe on his way down to them, or something else that ends with them.
-create or replace function {schema}.free_to_end(run_ids bigint[]) returns bigint[]
+-- Of runs that are about to fail, and whose own rows are locked, returns those that can be failed now. For the others,
+-- another session holds the lock of a caller, possibly on its way down to them, or of something else that ends with
+-- them.
+create or replace function {schema}.lock_endable_runs(run_ids bigint[]) returns bigint[]
 language plpgsql
 as $$
 declare
@@ -161,11 +165,12 @@ begin
     return array(select u from unnest(free) u where u <> all(blocked));
 end
 $$;
-comment on function {schema}.free_to_end is 'Internal: those of the runs that can be failed, with all that this brings with it.';
+comment on function {schema}.lock_endable_runs is
+    'Internal: the runs that can be failed now, with everything that ends with them locked.';
 
--- For finish_runs(): a null instead of the tid of a run whose caller is locked, or, where it fails (errors),
--- something that ends with it.
-create or replace function {schema}.unless_caller_busy(
+-- For finish_runs(): returns null in place of the tid of a run whose caller is locked by another session or, for a run
+-- that fails (errors), if something that ends with it is locked.
+create or replace function {schema}.exclude_busy_callers(
     run_ids bigint[], tids tid[], errors text[] default null
 ) returns tid[]
 language plpgsql
@@ -188,9 +193,10 @@ begin
     );
 end
 $$;
-comment on function {schema}.unless_caller_busy is 'Internal: leaves out runs whose callers somebody has locked.';
+comment on function {schema}.exclude_busy_callers is
+    'Internal: excludes runs whose callers are locked by another session.';
 
--- By hand: waits for the locks of all that wait for the run, from the top down.
+-- For operations of users: waits for the locks of all direct and indirect callers, from the top down.
 create or replace function {schema}.wait_for_callers(run_id bigint) returns void
 language plpgsql
 as $$
@@ -218,4 +224,4 @@ begin
     end loop;
 end
 $$;
-comment on function {schema}.wait_for_callers is 'Internal: locks those who wait for a run.';
+comment on function {schema}.wait_for_callers is 'Internal: locks all callers of a run, waiting for the locks.';

@@ -1,9 +1,9 @@
--- How a run comes to be waited for: by a step of a code-first run, or by a task. See call/calls.sql.
+-- Creating a call: a step of a code-first run, or a task, starts to wait for another run. See call/calls.sql.
 
 
--- Creates the called runs; null if the caller's lease does not hold. A step or task that already waits for a run
--- (table `calls`) keeps waiting for that one, so each run is created once without an idempotency key, and no producer can
--- take its place. queues: those to wake up.
+-- Creates the called runs; null if the caller's lease does not hold. A step or task that already waits for a run (table
+-- `calls`) keeps waiting for that one, so each run is created once without an idempotency key, and no producer can take
+-- its place. `queues` are the queues to wake up.
 create or replace function {schema}.trigger_called(
     tids tid[], complete boolean, callers bigint[], steps text[], tasks integer[], workflows text[], inputs text[],
     priorities integer[], delays_ms bigint[], ats timestamptz[], idempotency_keys text[], max_attempts integer[],
@@ -14,8 +14,8 @@ language plpgsql
 as $$
 #variable_conflict use_variable
 declare
-    known   bigint[];   -- the runs that are waited for already
-    done    boolean[];  -- the step got its result meanwhile: nothing to wait for
+    known   bigint[];   -- the called runs that exist already
+    done    boolean[];  -- the step already has its result: nothing to wait for
     created boolean[];
     made    record;
 begin
@@ -41,8 +41,8 @@ begin
         end if;
         continue when tids[i] is null or created[i] or known[i] is not null or done[i];
         loop
-            -- One that has ended is not pruned before its end was told; one that lives does not end before it
-            -- can see that it is called.
+            -- A called run that has ended is not pruned before its caller got the result; a live one does not end
+            -- before its caller is recorded.
             perform from {schema}.runs r where r.run_id = children[i] for share;
             exit when found;
             select * into made
@@ -58,9 +58,9 @@ begin
     end loop;
 end
 $$;
-comment on function {schema}.trigger_called is 'Internal: makes the runs that steps and tasks wait for.';
+comment on function {schema}.trigger_called is 'Internal: creates the runs that steps and tasks wait for.';
 
--- A run is waited for once: a second caller would not be told of its end.
+-- A run has at most one caller: a second one would not get its result.
 create or replace function {schema}.add_calls(
     children bigint[], callers bigint[], steps text[], tasks integer[] default null
 ) returns void
@@ -79,15 +79,15 @@ begin
     join {schema}.calls c on c.run_id = any(array[u.child])
     where (c.caller_run_id, c.caller_step) <> (u.caller, u.step) or c.caller_task is distinct from u.task;
     if taken is not null then
-        raise exception 'run % is called by another run already: give an idempotency key of its own', taken
+        raise exception 'run % is already called by another run; use a different idempotency key', taken
             using errcode = 'PW003';
     end if;
 end
 $$;
-comment on function {schema}.add_calls is 'Internal: notes who waits for which run.';
+comment on function {schema}.add_calls is 'Internal: records which run each step or task waits for.';
 
--- A run that has ended before it was called (its key was there) has nobody else to tell of its end.
-create or replace function {schema}.end_calls_of_ended(children bigint[], at timestamptz) returns void
+-- A run that had ended before it was called (found by its key) does not report its end again.
+create or replace function {schema}.settle_ended_calls(children bigint[], at timestamptz) returns void
 language plpgsql
 as $$
 begin
@@ -97,9 +97,10 @@ begin
     having count(*) > 0;
 end
 $$;
-comment on function {schema}.end_calls_of_ended is 'Internal: gives the results of called runs that have ended already.';
+comment on function {schema}.settle_ended_calls is
+    'Internal: passes the results of called runs that have already ended to their callers.';
 
--- suspend_runs() for runs that wait at a step for the end of another run, which is made here.
+-- Like suspend_runs(), for runs that wait at a step for another run, which is created here.
 create or replace function {schema}.call_runs(
     run_ids           bigint[],
     deliveries        integer[],
@@ -153,7 +154,7 @@ begin
         max_attempts, parent_run_ids, tag_places, tags, wake);
     queues := made.queues;
     perform {schema}.add_calls(made.children, run_ids, step_ids);
-    -- Those that are not held have no child: they must not wait, though their locks might be had by now.
+    -- Items without a lease have no called run: they must not be suspended, even if their rows could be locked by now.
     outcomes := {schema}.suspend_runs(
         run_ids,
         case when held.complete then deliveries else array(
@@ -170,13 +171,13 @@ begin
     if not held.complete then
         outcomes := {schema}.mark_invalid({schema}.run_outcomes(run_ids, deliveries, held.tids, repeated), invalid);
     end if;
-    perform {schema}.end_calls_of_ended(made.children, now_at);
+    perform {schema}.settle_ended_calls(made.children, now_at);
 end
 $$;
 comment on function {schema}.call_runs is
-    'Makes runs, and lets runs in hand wait for their ends, each at a step. One outcome each.';
+    'Creates runs, and suspends leased runs at a step until those end. Returns one outcome per item.';
 
--- Tasks in hand whose work are runs, which are made here: they wait, and end as these do.
+-- Each task waits for a run that is created here, and ends when that run ends.
 create or replace function {schema}.delegate_tasks(
     message_ids       bigint[],
     deliveries        integer[],
@@ -228,8 +229,8 @@ begin
               from unnest(message_ids, held.tids) with ordinality as u (id, tid, place) order by u.place),
         message_ids, deliveries, run_ids, step_slugs, task_indexes,
         array['RUNNING', 'SUCCESS', 'ERROR', 'QUEUED'], repeated), invalid);
-    perform {schema}.end_calls_of_ended(made.children, now_at);
+    perform {schema}.settle_ended_calls(made.children, now_at);
 end
 $$;
 comment on function {schema}.delegate_tasks is
-    'Makes runs that do the work of tasks in hand; a task ends as its run does. One outcome each.';
+    'Creates runs that do the work of leased tasks; a task ends when its run ends. Returns one outcome per item.';

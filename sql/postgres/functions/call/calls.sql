@@ -1,9 +1,9 @@
--- Runs that wait for runs: a step of a code-first run (ctx.call), or a task whose work is a run. Who ends the
--- run that is waited for gives the waiting one its result, in the same transaction. Where nobody waits for
--- anything each of these costs one look at an empty table. Their locks: call/call_locks.sql.
+-- Runs that wait for runs: a step of a code-first run (ctx.call), or a task whose work is a run. The transaction that
+-- ends the called run also passes its result to the caller. If no run waits for another, each function costs one lookup
+-- in an empty table. The locks are in call/call_locks.sql.
 
--- These runs have ended: who waits for them gets the result. The caller has locked all who wait, and their runs:
--- lock_callers(), free_to_end() or wait_for_callers().
+-- Passes the results of runs that have ended to their callers. The caller of this function has locked the waiting steps
+-- and tasks, and their runs: lock_callers(), lock_endable_runs() or wait_for_callers().
 create or replace function {schema}.end_calls(run_ids bigint[], at timestamptz) returns void
 language plpgsql
 as $$
@@ -54,9 +54,9 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.end_calls is 'Internal: gives those who wait for runs that have ended their results.';
+comment on function {schema}.end_calls is 'Internal: passes the results of ended runs to the runs that wait for them.';
 
--- Steps of code-first runs: SUCCESS, or ERROR; their runs go on.
+-- Steps of code-first runs become SUCCESS or ERROR, and their runs are resumed.
 create or replace function {schema}.end_step_calls(
     callers bigint[], step_ids text[], outputs text[], messages text[], at timestamptz
 ) returns void
@@ -96,9 +96,10 @@ begin
     where r.run_id = any(callers) and r.status = 'PAUSED';
 end
 $$;
-comment on function {schema}.end_step_calls is 'Internal: gives steps that wait for runs their results.';
+comment on function {schema}.end_step_calls is
+    'Internal: passes the results of called runs to the steps that wait for them.';
 
--- Tasks: completed, or failed as by a report.
+-- Tasks are completed, or failed as if their worker had reported it.
 create or replace function {schema}.end_task_calls(
     callers bigint[], step_slugs text[], task_indexes integer[], outputs text[], messages text[],
     at timestamptz
@@ -127,7 +128,7 @@ begin
           and t.status = 'RUNNING' and r.status in ('QUEUED', 'RUNNING')
         offset 0
     ) t;
-    if n.runs is null then  -- they have ended meanwhile
+    if n.runs is null then  -- they have ended in the meantime
         return;
     end if;
     delete from {schema}.messages m using unnest(n.message_ids, n.done) as u (id, done)
@@ -135,7 +136,7 @@ begin
     perform {schema}.notify_flows(c.ended, c.queues, true)
     from {schema}.complete_held_tasks(
         n.done, n.runs, n.workflows, n.priorities, n.indexes, n.tasks, n.outputs, at) c;
-    -- Looked at again: what follows from the completed ones may have ended a run, with its other tasks.
+    -- Lock again: the effects of the completed tasks may have ended a run, with its other tasks.
     if cardinality(array_remove(n.failed, null)) > 0 then
         n.failed := array(
             select case when exists (
@@ -156,9 +157,9 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.end_task_calls is 'Internal: completes or fails tasks whose work were runs.';
+comment on function {schema}.end_task_calls is 'Internal: completes or fails tasks whose work was done by a run.';
 
--- These runs have ended without success: what they wait for is cancelled.
+-- Cancels the runs that are called by these runs, which have ended without success.
 create or replace function {schema}.cancel_called(run_ids bigint[], at timestamptz) returns void
 language plpgsql
 as $$
@@ -174,42 +175,43 @@ begin
         where c.caller_run_id = any(run_ids)
         order by c.run_id
     loop
-        -- Forgotten before it is cancelled: nobody wants to hear of its end.
+        -- The call is deleted first, so that the cancellation is not reported to the caller.
         delete from {schema}.calls c where c.run_id = call.run_id;
-        perform {schema}.cancel_child(
+        perform {schema}.cancel_called_run(
             call.run_id, format('{text:caller_ended}', call.caller, call.status), at);
     end loop;
 end
 $$;
 comment on function {schema}.cancel_called is 'Internal: cancels the runs that ended runs were waiting for.';
 
-create or replace function {schema}.cancel_child(run_id bigint, reason text, at timestamptz) returns void
+create or replace function {schema}.cancel_called_run(run_id bigint, reason text, at timestamptz) returns void
 language plpgsql
 as $$
 declare
     run record;
 begin
     if not exists (select from {schema}.runs r
-                   where r.run_id = cancel_child.run_id
+                   where r.run_id = cancel_called_run.run_id
                      and r.status not in ('SUCCESS', 'ERROR', 'CANCELLED')) then
         return;
     end if;
     perform {schema}.wait_for_run(run_id);
-    -- It may have ended, or been deleted, while we waited for it.
+    -- The run may have ended, or been deleted, while we waited for its lock.
     select w.audit <> 'off' as audited, coalesce(m.delivery, r.delivery) as delivery into run
     from {schema}.runs r
     join {schema}.workflows w using (workflow_id)
     left join {schema}.messages m on m.message_id = r.run_id
-    where r.run_id = cancel_child.run_id and r.status not in ('SUCCESS', 'ERROR', 'CANCELLED');
+    where r.run_id = cancel_called_run.run_id and r.status not in ('SUCCESS', 'ERROR', 'CANCELLED');
     if found then
         perform {schema}.cancel_locked(run_id, reason, run.audited, run.delivery, at);
         perform {schema}.notify_run(run_id);
     end if;
 end
 $$;
-comment on function {schema}.cancel_child is 'Internal: cancels a run that nobody needs any more, where it has not ended.';
+comment on function {schema}.cancel_called_run is
+    'Internal: cancels a called run whose result is no longer needed, if it has not ended.';
 
--- A task that waits for a run gets its result by hand: the run is not needed any more.
+-- A task that waits for a run is completed or failed by a user: the run is no longer needed.
 create or replace function {schema}.drop_call(run_id bigint, step_slug text, task_index integer, at timestamptz)
 returns void
 language plpgsql
@@ -225,9 +227,8 @@ begin
       and c.caller_task = drop_call.task_index
     returning c.run_id into called;
     if called is not null then
-        perform {schema}.cancel_child(
-            called, format('task %s of step ''%s'' of run %s does not wait for it any more', task_index, step_slug,
-                           run_id), at);
+        perform {schema}.cancel_called_run(
+            called, format('{text:task_waits_no_longer}', task_index, step_slug, run_id), at);
     end if;
 end
 $$;

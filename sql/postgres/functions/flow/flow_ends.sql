@@ -1,7 +1,6 @@
 -- Runs of flows that end without success. See flow/flow_engine.sql.
 
--- Open tasks of runs that end without success: out of the queue, CANCELLED. The order of locks: messages,
--- then tasks.
+-- Removes the messages of open tasks and sets the tasks to CANCELLED. Lock order: messages, then tasks.
 create or replace function {schema}.close_tasks(run_ids bigint[], at timestamptz) returns void
 language plpgsql
 as $$
@@ -20,9 +19,9 @@ begin
     where t.run_id = any(run_ids) and t.status in ('QUEUED', 'RUNNING');
 end
 $$;
-comment on function {schema}.close_tasks is 'Internal: takes the open tasks of runs that end out of the queue.';
+comment on function {schema}.close_tasks is 'Internal: cancels the open tasks of runs that end without success.';
 
--- A step ends its run: ERROR with the same error; of two of one run the first counts.
+-- A failed step ends its run as ERROR with the same error. Of two steps of one run the first one counts.
 create or replace function {schema}.fail_steps(
     run_ids bigint[], step_indexes integer[], errors text[], at timestamptz
 ) returns void
@@ -54,9 +53,9 @@ begin
     perform {schema}.fail_flow_runs(run_ids, errors, '{event:run_failed}', at);
 end
 $$;
-comment on function {schema}.fail_steps is 'Internal: ends flows'' runs as ERROR, each by a step of it.';
+comment on function {schema}.fail_steps is 'Internal: ends runs of flows as ERROR because of a failed step.';
 
--- What has ended already stays as it is.
+-- Runs that have already ended are not changed.
 create or replace function {schema}.fail_flow_runs(
     run_ids bigint[], errors text[], event_kind text, at timestamptz
 ) returns void
@@ -90,10 +89,11 @@ begin
     perform {schema}.close_runs(ended, at);
     perform {schema}.trigger_dead_letters(ended);
     perform {schema}.end_calls(ended, at);
-    -- What pawl itself ended them for is an alert.
+    -- If pawl itself ended the run, the event is an alert.
     perform {schema}.publish_run_ends(
         ended, at, array_fill(nullif(event_kind, '{event:run_failed}'), array[cardinality(ended)])
     );
 end
 $$;
-comment on function {schema}.fail_flow_runs is 'Internal: ends flows'' runs as ERROR; nothing of them stays open.';
+comment on function {schema}.fail_flow_runs is
+    'Internal: ends runs of flows as ERROR and closes their open steps and tasks.';

@@ -1,10 +1,10 @@
--- The transitions of a flow's run, as in src/rowstore/flow/flow_engine.h, but for many runs at once:
+-- The transitions of a run of a flow, as in src/rowstore/flow/flow_engine.h, but for many runs in one call:
 --
 --   a step is done (SUCCESS, SKIPPED)  -> each dependent counts down; at 0 it becomes ready
---   a step becomes ready               -> its condition; then its tasks are made, or, if a map has no
---                                         elements or the condition is not met, it is done
---   no step is left                    -> the run is SUCCESS
---   a step fails                       -> the run is ERROR, everything open is CANCELLED
+--   a step becomes ready               -> its condition is evaluated; then its tasks are created or, if a map has
+--                                         no elements or the condition is not met, it is done
+--   all steps are done                 -> the run is SUCCESS
+--   a step fails                       -> the run is ERROR, its open steps and tasks are CANCELLED
 --
 --   FlowEngine                            here
 --   start                                 start_flow_runs (flow_tasks.sql)
@@ -20,29 +20,31 @@
 --   fail                                  fail_flow_runs (flow_ends.sql)
 --   close                                 close_runs (run/run_ends.sql)
 --
--- All of it happens in the caller's transaction, and the caller has locked the rows of the runs: no other session
+-- Steps that become ready at the same time start in this order on every store: first plain steps, then the others; by
+-- run, step and task. Claims deliver the tasks of one priority in the order of their ids.
+--
+-- Everything happens in the caller's transaction. The caller has locked the rows of the runs, so no other session
 -- writes their steps.
 --
--- Items are aligned arrays. For `offset 0` and `= any(array[...])` see run/run_writes.sql. What only some
--- flows have (conditions, maps, skips, calls) costs the others nothing: `plain` steps start in the
--- statement that counts them down.
+-- Items are aligned arrays. For `offset 0` and `= any(array[...])` see run/run_writes.sql. Conditions, maps, skips
+-- and calls cost flows without them nothing: `plain` steps start in the statement that counts them down.
 
--- Whether a step starts with one task, whatever its input is.
+-- Whether a step starts with one task, independent of its input.
 create or replace function {schema}.is_plain_step(step_type text, required json, forbidden json)
 returns boolean
 language sql immutable
 as $$ select step_type = 'single' and required is null and forbidden is null $$;
-comment on function {schema}.is_plain_step is 'Internal: whether a step has neither elements nor conditions.';
+comment on function {schema}.is_plain_step is 'Internal: whether a step has neither a map nor a condition.';
 
--- Its timeout and 2 s for the answer; null: the claim's own lease.
+-- The timeout and 2 s for the report; null means the lease of the claim.
 create or replace function {schema}.task_lease_ms(step_timeout_ms bigint, flow_timeout_ms bigint) returns bigint
 language sql immutable
 as $$ select nullif(coalesce(step_timeout_ms, flow_timeout_ms, 0), 0) + {rule:task_grace_ms} $$;
-comment on function {schema}.task_lease_ms is 'Internal: how long a worker may be silent about a task.';
+comment on function {schema}.task_lease_ms is 'Internal: the lease of a task in milliseconds.';
 
--- Steps that were done (SUCCESS, or SKIPPED without cascade) just now: dependents count down, those
--- without open dependencies start, and so on; runs without open steps end. `finished` are the runs of all
--- steps that became SUCCESS or SKIPPED, one entry for each step. `begun`: tasks of them were started.
+-- Processes steps that have just become SUCCESS, or SKIPPED without cascade: dependents count down, those without open
+-- dependencies start, and so on; runs without open steps end. `finished` has one run for each step that became SUCCESS
+-- or SKIPPED. `begun`: the tasks of these steps were started.
 create or replace function {schema}.advance_runs(
     run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
     finished bigint[], begun boolean, at timestamptz,
@@ -114,7 +116,10 @@ begin
                array_agg(c.step_index) filter (where not c.plain) as indexes,
                bool_or(c.plain) as started
         into ready
-        from counted c where c.remaining_deps = 0;
+        from (
+            select c.run_id, c.workflow_id, c.priority, c.step_index, c.plain
+            from counted c where c.remaining_deps = 0 order by c.run_id, c.step_index
+        ) c;
         started := started or coalesce(ready.started, false);
         exit when ready.runs is null;
 
@@ -125,7 +130,7 @@ begin
         started := started or special.started;
         if special.failed_runs is not null then
             failed := failed || special.failed_runs;
-            -- A run that fails here goes no further.
+            -- A run that fails here does not advance further.
             perform {schema}.fail_steps(
                 special.failed_runs, special.failed_indexes, special.failed_errors, at);
         end if;
@@ -145,7 +150,7 @@ begin
                 started_at = case when begun or r.remaining_steps = n.done
                                   then coalesce(r.started_at, advance_runs.at) else r.started_at end,
                 completed_at = case when r.remaining_steps = n.done then advance_runs.at else r.completed_at end,
-                -- {"<leaf>": output, ...} over the steps of the run that no step of the run depends on
+                -- {"<leaf>": output, ...} over the steps of the run on which no other step of the run depends
                 output = case when r.remaining_steps = n.done then (
                     select '{' || coalesce(string_agg('"' || s.step_id || '":' || s.output, ',' order by s.position),
                                            '') || '}'
@@ -156,7 +161,7 @@ begin
                     where s.status = 'SUCCESS' and not exists (
                         select from {schema}.flow_deps d
                         where d.workflow_id = r.workflow_id and d.dep_index = s.position
-                          and d.step_index < s.steps  -- later ones were added since
+                          and d.step_index < s.steps  -- steps after these were added to the flow later
                         offset 0
                     )
                 ) end
@@ -165,20 +170,19 @@ begin
                 group by u order by u
             ) n
             where r.run_id = any(array[n.run_id])
-            returning r.run_id, r.workflow_id, r.remaining_steps
-        ),
-        told as (
-            insert into {schema}.events (run_id, kind, data, delivery, at)
-            select c.run_id, '{event:run_succeeded}', '{}', 0, advance_runs.at
-            from counted c
-            cross join lateral (
-                select from {schema}.workflows w
-                where w.workflow_id = c.workflow_id and (w.audit = 'all' or {schema}.is_followed(c.run_id)) offset 0
-            ) w
-            where c.remaining_steps = 0
+            returning r.run_id, r.remaining_steps
         )
         select array_agg(c.run_id) into ended from counted c where c.remaining_steps = 0;
         if ended is not null then
+            if {schema}.keeps_all_events() then
+                insert into {schema}.events (run_id, kind, data, delivery, at)
+                select e.run_id, '{event:run_succeeded}', '{}', 0, advance_runs.at
+                from unnest(ended) as e (run_id)
+                cross join lateral (
+                    select from {schema}.runs r join {schema}.workflows w on w.workflow_id = r.workflow_id
+                    where r.run_id = e.run_id and (w.audit = 'all' or {schema}.is_followed(e.run_id)) offset 0
+                ) w;
+            end if;
             perform {schema}.end_calls(ended, at);
             perform {schema}.publish_run_ends(ended, at);
         end if;
@@ -186,4 +190,4 @@ begin
 end
 $$;
 comment on function {schema}.advance_runs is
-    'Internal: counts dependents of steps that are done down, starts those that are ready, ends runs without open steps.';
+    'Internal: counts down the dependents of done steps, starts ready steps, and ends runs without open steps.';

@@ -1,9 +1,9 @@
--- What reports about tasks have in common: locks, outcomes, wake-ups.
+-- Locks, outcomes and wake-ups shared by all reports about tasks.
 --
--- The lock order is in functions/README.md. Two reports about one run follow each other; those of different runs never
--- meet.
+-- The lock order is in functions/README.md. Two reports about one run are serialized; reports about different runs
+-- do not block each other.
 
--- Those of the runs that are live and that nobody else has locked; `complete`: all.
+-- Returns the live runs that could be locked without waiting; `complete` if these are all.
 create or replace function {schema}.lock_flow_runs(run_ids bigint[], out locked bigint[], out complete boolean)
 language plpgsql
 as $$
@@ -17,18 +17,18 @@ begin
           and r.status in ('QUEUED', 'RUNNING')
         for update skip locked
     ) r on true;
-    -- Who ends a run that somebody waits for writes the waiting one, too.
+    -- Ending a run that another run waits for also writes the waiting run.
     if exists (select from {schema}.calls) then
         locked := {schema}.lock_callers(locked);
         complete := complete and cardinality(locked) = (select count(distinct u) from unnest(run_ids) u);
     end if;
 end
 $$;
-comment on function {schema}.lock_flow_runs is 'Internal: locks the rows of live flows'' runs, as far as nobody else has them.';
+comment on function {schema}.lock_flow_runs is 'Internal: locks the rows of live runs of flows, without waiting.';
 
--- The runs and the messages of these leases. tids, workflows, priorities and step_indexes are aligned with
--- the leases; a null tid means that the lease does not hold, or that somebody has a row locked. Messages
--- in ascending order, each once, cost least.
+-- Locks the runs and the messages of these leases. tids, workflows, priorities and step_indexes are aligned with the
+-- leases. A null tid means that the lease does not hold, or that another session has locked a row. Messages in
+-- ascending order without duplicates are cheapest.
 create or replace function {schema}.lock_task_leases(
     message_ids bigint[], deliveries integer[], run_ids bigint[],
     out tids tid[], out workflows bigint[], out priorities integer[], out step_indexes integer[],
@@ -44,7 +44,7 @@ declare
 begin
     select * into runs from {schema}.lock_flow_runs(run_ids);
     if runs.complete then
-        -- With a plain state the planner might take the index messages_due.
+        -- With a plain condition on the state, the planner might choose the index messages_due.
         select array_agg(m.tid), array_agg(m.queue_id), array_agg(m.priority), array_agg(m.step_index),
                array_agg(m.task_index), array_agg(m.message_id), array_agg(m.delivery), array_agg(m.run_id)
         into tids, workflows, priorities, step_indexes, task_indexes, held_ids, held_deliveries, held_runs
@@ -65,7 +65,7 @@ begin
            array_agg(m.task_index)
     into tids, workflows, priorities, step_indexes, task_indexes
     from (
-        -- Of two reports with one lease the first counts.
+        -- Of two reports for one lease the first one counts.
         select m.tid, m.queue_id, m.priority, m.step_index, m.task_index
         from (
             select l.*, row_number() over (partition by l.message_id, l.delivery order by l.place) as turn
@@ -83,10 +83,10 @@ begin
     ) m;
 end
 $$;
-comment on function {schema}.lock_task_leases is 'Internal: locks the runs and the messages of tasks in hand.';
+comment on function {schema}.lock_task_leases is 'Internal: locks the runs and the messages of leased tasks.';
 
--- Of items that were not done: why. `written`: the states in which a task is when this delivery's report
--- was recorded, for a caller that repeats it.
+-- For items that were not recorded: the reason. `written` has the statuses of a task after a report of this delivery
+-- was recorded, for a caller that repeats a commit whose answer was lost.
 create or replace function {schema}.task_outcomes(
     outcomes text[], message_ids bigint[], deliveries integer[], run_ids bigint[], step_slugs text[],
     task_indexes integer[], written text[], repeated boolean
@@ -117,10 +117,10 @@ as $$
         offset 0
     ) t on l.outcome is null
 $$;
-comment on function {schema}.task_outcomes is 'Internal: why reports about tasks were not recorded.';
+comment on function {schema}.task_outcomes is 'Internal: the outcomes of reports about tasks that were not recorded.';
 
--- What extend(), release() or hand_back() said of tasks in hand; lost ones may be lost because their runs
--- were cancelled, or have failed.
+-- Refines the outcomes of extend(), release() and hand_back() for tasks: a lease may be lost because the run was
+-- cancelled or has failed.
 create or replace function {schema}.explain_tasks(
     outcomes text[], message_ids bigint[], deliveries integer[], run_ids bigint[], step_slugs text[],
     task_indexes integer[]
@@ -136,10 +136,11 @@ begin
         null, false);
 end
 $$;
-comment on function {schema}.explain_tasks is 'Tells lost leases of tasks whose runs have ended from other ones.';
+comment on function {schema}.explain_tasks is
+    'Replaces the outcome lease_lost by cancelled for tasks whose runs have ended.';
 
--- One task behind the locks of its run and its message, waited for; outcome: why nothing can be reported
--- about it, null where it runs.
+-- Locks a task's run and message, waiting for the locks. `outcome` is null if the task is running, otherwise the reason
+-- why no report about it is possible.
 create or replace function {schema}.lock_task(
     run_id bigint, step_slug text, task_index integer, delivery integer,
     out outcome text, out workflow_id bigint, out priority integer, out step_index integer,
@@ -160,7 +161,7 @@ begin
     where s.run_id = lock_task.run_id and s.step_id = lock_task.step_slug
       and t.task_index = lock_task.task_index and lock_task.workflow_id is not null;
     perform from {schema}.messages m where m.message_id = lock_task.message_id for update;
-    -- As it is behind that lock: it may just have been handed out again.
+    -- Read again behind the lock: the task may have been delivered again.
     select t.status, t.delivery into task
     from {schema}.tasks t
     where t.run_id = lock_task.run_id and t.step_index = lock_task.step_index
@@ -174,9 +175,9 @@ begin
     end;
 end
 $$;
-comment on function {schema}.lock_task is 'Internal: locks a task for a report about it, or tells why there can be none.';
+comment on function {schema}.lock_task is 'Internal: locks a task for a report, or returns why no report is possible.';
 
--- Tells who waits for runs that have ended (or returns them), and wakes who works on the queues.
+-- Notifies the waiters of ended runs (or returns the runs), and wakes the workers of the queues.
 create or replace function {schema}.notify_flows(ended bigint[], queues bigint[], wake boolean) returns bigint[]
 language plpgsql
 as $$
@@ -190,9 +191,9 @@ begin
     return null;
 end
 $$;
-comment on function {schema}.notify_flows is 'Internal: wakes those who wait for runs, and those who work on queues.';
+comment on function {schema}.notify_flows is 'Internal: notifies waiters of ended runs and wakes workers of queues.';
 
--- Tasks whose workers' leases have ended, and which were handed out again just now: a crash uses no attempt.
+-- For tasks that were delivered again because their worker's lease ended: a crash of a worker uses no attempt.
 create or replace function {schema}.give_attempts_back(message_ids bigint[], deliveries integer[], workers bigint[])
 returns void
 language sql
@@ -212,12 +213,13 @@ as $$
       and t.status = 'RUNNING' and t.delivery = n.delivery
 $$;
 comment on function {schema}.give_attempts_back is
-    'Internal: takes back the attempts of tasks whose workers'' leases have ended.';
+    'Internal: restores the attempt of tasks whose worker''s lease has ended.';
 
--- Tasks whose hand-out is taken back: as if they had not been started.
+-- Undoes the start of tasks whose delivery is taken back.
 create or replace function {schema}.unstart_tasks(message_ids bigint[]) returns void
-language sql
+language plpgsql
 as $$
+begin
     update {schema}.tasks t set status = 'QUEUED', attempts = t.attempts - 1
     from (
         select m.run_id, m.step_index, m.task_index
@@ -229,6 +231,7 @@ as $$
         ) m
     ) n
     where t.run_id = any(array[n.run_id]) and t.step_index = n.step_index and t.task_index = n.task_index
-      and t.status = 'RUNNING'
+      and t.status = 'RUNNING';
+end
 $$;
-comment on function {schema}.unstart_tasks is 'Internal: tasks that were given back: queued again, at no attempt.';
+comment on function {schema}.unstart_tasks is 'Internal: sets released tasks back to QUEUED without using an attempt.';

@@ -1,4 +1,4 @@
--- Runs of flows: how people start them, look at them, and act on them.
+-- Runs of flows: start, lookup and operations.
 
 create or replace function {schema}.is_flow_run(run_id bigint) returns boolean
 language sql stable
@@ -7,7 +7,7 @@ as $$
         select from {schema}.runs r where r.run_id = is_flow_run.run_id and r.remaining_steps is not null
     )
 $$;
-comment on function {schema}.is_flow_run is 'Internal: whether a run is a flow''s.';
+comment on function {schema}.is_flow_run is 'Internal: whether a run belongs to a flow.';
 
 -- Runs of flows, as start_flow returns them.
 create or replace view {schema}.flow_runs as
@@ -16,7 +16,7 @@ select r.run_id, q.name as flow_slug, r.status, r.input::json as input, r.output
 from {schema}.runs r join {schema}.queues q on q.queue_id = r.workflow_id
 where r.remaining_steps is not null;
 
--- Steps of flows, with the time of each thing that can become of them.
+-- Steps of runs of flows, with a time for each status that they can reach.
 create or replace view {schema}.step_states as
 select q.name as flow_slug, s.run_id, s.step_id as step_slug, s.position as step_index, s.status,
        s.remaining_deps, s.initial_tasks, s.remaining_tasks, r.created_at, s.started_at,
@@ -49,9 +49,10 @@ as $$
     select t.* from {schema}.task_states t where t.run_id = list_tasks.run_id
     order by t.step_index, t.task_index
 $$;
-comment on function {schema}.list_tasks is 'The tasks of a flow''s run, of its steps in order; ended ones too.';
+comment on function {schema}.list_tasks is
+    'The tasks of a run of a flow, in the order of its steps; includes tasks that have ended.';
 
--- All or nothing. Arrays are aligned, as in trigger_batch().
+-- All or nothing. The arrays are aligned, as in trigger_batch().
 create or replace function {schema}.start_flows(
     flow_slugs       text[],
     inputs           json[],
@@ -88,7 +89,7 @@ begin
         left join {schema}.runs r on r.run_id = u.id
         left join {schema}.flow_runs f on f.run_id = u.id;
         exit when gone is null;
-        -- They had ended, and were pruned since we found them by their keys, which are free now.
+        -- The runs found by their keys had ended and were pruned in the meantime: the keys are free now.
         foreach i in array gone loop
             made[i] := ({schema}.trigger_batch(
                 flow_slugs[i:i], texts[i:i], priorities[i:i], delays_ms[i:i], ats[i:i], idempotency_keys[i:i],
@@ -122,10 +123,10 @@ as $$
     )
 $$;
 comment on function {schema}.start_flow(text, json, integer, bigint, timestamptz, text, integer, bigint, text[]) is
-    'Starts a run of a flow and returns it, or the run that has the idempotency key already.';
+    'Starts a run of a flow and returns it, or returns the existing run with the same idempotency key.';
 
--- wake() for a flow's run: what waits for its time can be claimed from now on. Tasks that wait for runs do
--- not: they are RUNNING.
+-- wake() for a run of a flow: its waiting tasks can be claimed now. Tasks that wait for runs are RUNNING and are not
+-- affected.
 create or replace function {schema}.make_tasks_visible(run_id bigint, workflow_id bigint, at timestamptz)
 returns boolean
 language plpgsql
@@ -146,9 +147,10 @@ begin
     return false;
 end
 $$;
-comment on function {schema}.make_tasks_visible is 'Internal: lets waiting tasks of a flow''s run be taken up now.';
+comment on function {schema}.make_tasks_visible is
+    'Internal: makes the waiting tasks of a run of a flow claimable now.';
 
--- copy_run() for a flow's run: finished steps are taken over with their tasks; the others run anew.
+-- copy_run() for a run of a flow: finished steps are copied with their tasks, the others are executed again.
 create or replace function {schema}.copy_flow_run(
     origin bigint, workflow_id bigint, forked_at text, before_position integer, at timestamptz
 ) returns bigint
@@ -204,12 +206,16 @@ begin
     where s.run_id = origin and not exists (
         select from {schema}.steps o where o.run_id = made and o.step_id = s.step_id
     );
-    skipped := {schema}.cascade_taken_over(made, copy_flow_run.workflow_id, at);
+    skipped := {schema}.cascade_copied_skips(made, copy_flow_run.workflow_id, at);
 
     select array_agg(made) as runs, array_agg(copy_flow_run.workflow_id) as workflows,
-           array_agg(r.priority) as priorities, array_agg(s.position order by s.position) as indexes
+           array_agg(r.priority) as priorities, array_agg(
+               s.position order by not {schema}.is_plain_step(f.step_type, f.required_input_pattern,
+                                                              f.forbidden_input_pattern), s.position) as indexes
     into ready
-    from {schema}.steps s join {schema}.runs r on r.run_id = s.run_id
+    from {schema}.steps s
+    join {schema}.runs r on r.run_id = s.run_id
+    join {schema}.flow_steps f on f.workflow_id = r.workflow_id and f.step_index = s.position
     where s.run_id = made and s.status = 'PENDING' and s.remaining_deps = 0;
     if ready.runs is not null then
         select * into special
@@ -223,25 +229,27 @@ begin
     return made;
 end
 $$;
-comment on function {schema}.copy_flow_run is 'Internal: a new run of a flow that takes finished steps over.';
+comment on function {schema}.copy_flow_run is
+    'Internal: creates a run of a flow that copies the finished steps of another run.';
 
--- Steps that were taken over as SKIPPED with all that depends on them take the new run's steps along, too.
-create or replace function {schema}.cascade_taken_over(run_id bigint, workflow_id bigint, at timestamptz)
+-- If a copied step was skipped with cascade, its dependents in the new run are skipped too.
+create or replace function {schema}.cascade_copied_skips(run_id bigint, workflow_id bigint, at timestamptz)
 returns bigint[]
 language sql
 as $$
     select {schema}.skip_dependents(
-        array_agg(s.run_id), array_agg(f.workflow_id), array_agg(f.step_index), cascade_taken_over.at)
+        array_agg(s.run_id), array_agg(f.workflow_id), array_agg(f.step_index), cascade_copied_skips.at)
     from {schema}.steps s
-    join {schema}.flow_steps f on f.workflow_id = cascade_taken_over.workflow_id and f.step_index = s.position
-    where s.run_id = cascade_taken_over.run_id and s.status = 'SKIPPED'
+    join {schema}.flow_steps f on f.workflow_id = cascade_copied_skips.workflow_id and f.step_index = s.position
+    where s.run_id = cascade_copied_skips.run_id and s.status = 'SKIPPED'
       and case s.skip_reason when 'condition_unmet' then f.when_unmet = 'skip-cascade'
                              when 'handler_failed' then f.when_exhausted = 'skip-cascade'
                              else true end
 $$;
-comment on function {schema}.cascade_taken_over is 'Internal: skips what depends on skipped steps that a copied run has taken over.';
+comment on function {schema}.cascade_copied_skips is
+    'Internal: skips the dependents of skipped steps that a new run has copied.';
 
--- fail_unhandled() for a flow: runs of which nothing has been started yet.
+-- fail_unhandled() for a flow: fails runs of which no task has been started.
 create or replace function {schema}.fail_unhandled_flow(
     flow bigint, flow_slug text, most integer, at timestamptz
 ) returns bigint[]
@@ -274,7 +282,7 @@ begin
     if {schema}.has_live_handler(flow_slug) then  -- as in fail_unhandled()
         return '{}';
     end if;
-    candidates := {schema}.free_to_end(candidates);
+    candidates := {schema}.lock_endable_runs(candidates);
     if cardinality(candidates) = 0 then
         return candidates;
     end if;
@@ -293,4 +301,5 @@ begin
     return candidates;
 end
 $$;
-comment on function {schema}.fail_unhandled_flow is 'Internal: fails runs of a flow that nobody has handlers for.';
+comment on function {schema}.fail_unhandled_flow is
+    'Internal: fails runs of a flow for which no live worker has handlers.';

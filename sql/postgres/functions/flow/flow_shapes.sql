@@ -1,4 +1,4 @@
--- Flows as JSON: what src/model/flow_json.cpp writes and reads.
+-- Flows as JSON, in the format of src/model/flow_json.cpp.
 
 create or replace function {schema}.get_flow_shape(flow_slug text) returns json
 language sql stable
@@ -47,7 +47,7 @@ begin
     return (shape ->> name)::numeric;
 end
 $$;
-comment on function {schema}.shape_number is 'Internal: a number of a flow''s shape; null where there is none.';
+comment on function {schema}.shape_number is 'Internal: a number in a flow''s shape; null if it is missing.';
 
 create or replace function {schema}.shape_text(shape json, name text, otherwise text) returns text
 language plpgsql immutable
@@ -61,9 +61,9 @@ begin
     return shape ->> name;
 end
 $$;
-comment on function {schema}.shape_text is 'Internal: a string of a flow''s shape, or what stands for it.';
+comment on function {schema}.shape_text is 'Internal: a string in a flow''s shape, or the default if it is missing.';
 
--- Its steps one by one, as add_step takes them; refuses what is no shape.
+-- One row per step, with the arguments of add_step. Raises if the JSON is not a shape.
 create or replace function {schema}.shape_steps(shape json) returns table (
     place integer, slug text, step_type text, deps text[], max_attempts integer, base_delay numeric,
     timeout numeric, start_delay numeric, required_input_pattern text, forbidden_input_pattern text,
@@ -115,7 +115,7 @@ end
 $$;
 comment on function {schema}.shape_steps is 'Internal: the steps of a flow''s shape, one row each.';
 
--- create_flow and all add_steps.
+-- create_flow() and add_step() for each step.
 create or replace function {schema}.create_flow_shape(shape json) returns void
 language plpgsql
 as $$
@@ -134,10 +134,10 @@ begin
 end
 $$;
 comment on function {schema}.create_flow_shape(json) is
-    'Creates a flow with its steps, or adds those that are new to an existing one.';
+    'Creates a flow with its steps, or adds new steps to an existing flow.';
 
--- What makes the shape another flow than the stored one, in words; empty where nothing does. Of options
--- that the shape leaves out nothing is said.
+-- Describes the first difference between the shape and the stored flow; empty if they are equal. Options that the shape
+-- omits are not compared.
 create or replace function {schema}.flow_difference(shape json) returns text
 language plpgsql stable
 as $$
@@ -187,9 +187,9 @@ begin
     ));
 end
 $$;
-comment on function {schema}.flow_difference is 'Internal: in words, what makes a shape another flow than the stored one.';
+comment on function {schema}.flow_difference is 'Internal: describes how a shape differs from the stored flow.';
 
--- force is for development: a different flow is deleted with its runs and made anew.
+-- `force` is for development: a different flow is deleted with its runs and created again.
 create or replace function {schema}.ensure_flow(shape json, force boolean default false) returns text
 language plpgsql
 as $$
@@ -200,7 +200,7 @@ begin
     perform {schema}.shape_steps(shape);
     flow_slug := {schema}.shape_text(shape, 'slug', '');
     perform {schema}.check_slug('flow', flow_slug);
-    -- Programs that start at once: one makes it, the others find it.
+    -- Programs that start at the same time: one creates the flow, the others find it.
     perform pg_advisory_xact_lock(
         hashtextextended(flow_slug, '{schema}.flow_steps'::regclass::oid::bigint));
     if not exists (
@@ -223,4 +223,4 @@ begin
 end
 $$;
 comment on function {schema}.ensure_flow(json, boolean) is
-    'created: there was none of that name; same: it is the stored one. A different one is refused, or (force) replaces it.';
+    'Returns created if the flow was new and same if it is equal. A different flow is refused or, with force, replaced.';

@@ -1,7 +1,7 @@
--- Runs of flows start, and their tasks are handed out.
+-- Start of runs of flows, and delivery of their tasks.
 
--- New runs: all their steps, and the tasks of those that depend on nothing. `visible`: not before that time.
--- `strict`: an input that is not the array that a root map needs is refused; else its run is ERROR from the start.
+-- Creates all steps of new runs and the tasks of root steps, which are not delivered before `visible`. With `strict`,
+-- an input that is not the array that a root map needs is refused; otherwise such a run is created as ERROR.
 create or replace function {schema}.start_flow_runs(
     run_ids bigint[], workflow_ids bigint[], visible timestamptz[], at timestamptz, strict boolean
 ) returns void
@@ -11,7 +11,7 @@ as $$
 declare
     ready   record;
     special record;
-    empty   bigint[];  -- runs without steps end with their start
+    empty   bigint[];  -- runs without steps end when they start
     in_lane boolean := current_setting('transaction_isolation') <> 'read committed';  -- see flow/lanes.sql
 begin
     with new_steps as materialized (
@@ -96,7 +96,8 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.start_flow_runs is 'Internal: makes the steps of new runs and starts those that depend on nothing.';
+comment on function {schema}.start_flow_runs is
+    'Internal: creates the steps of new runs and starts those without dependencies.';
 
 create or replace function {schema}.refuse_root_inputs(run_ids bigint[], step_indexes integer[], errors text[])
 returns void
@@ -121,7 +122,7 @@ $$;
 comment on function {schema}.refuse_root_inputs is
     'Internal: refuses new runs whose input is not the array that a root map needs.';
 
--- What follows from start_conditional_steps(): failures, then the dependents of what is done.
+-- Processes the result of start_conditional_steps(): first failures, then the dependents of steps that are done.
 create or replace function {schema}.finish_conditional_steps(special record, at timestamptz) returns void
 language plpgsql
 as $$
@@ -140,9 +141,10 @@ begin
     ) u;
 end
 $$;
-comment on function {schema}.finish_conditional_steps is 'Internal: lets runs go on after steps with conditions or elements were looked at.';
+comment on function {schema}.finish_conditional_steps is
+    'Internal: fails or advances runs after steps with conditions or maps were evaluated.';
 
--- Of messages in our hands: which tasks they are, what has been made of these, and their limits.
+-- For messages that the caller has locked: their tasks, with attempts and limits.
 create or replace function {schema}.tasks_of_messages(
     message_ids bigint[], out run_ids bigint[], out step_indexes integer[], out task_indexes integer[],
     out statuses text[], out attempts integer[], out max_attempts integer[]
@@ -170,10 +172,10 @@ as $$
         offset 0
     ) t on true
 $$;
-comment on function {schema}.tasks_of_messages is 'Internal: the tasks that messages stand for.';
+comment on function {schema}.tasks_of_messages is 'Internal: the tasks of messages.';
 
--- Tasks of pollers whose lease ended without a report and that have no attempt left: they fail for good. Their
--- messages are in our hands. What somebody has locked comes up again in a moment. True where any was.
+-- Fails tasks of pollers whose lease ended without a report and that have no attempt left. The caller has locked their
+-- messages. Tasks that another session has locked are due again after a moment. Returns whether any task was failed.
 create or replace function {schema}.fail_exhausted(message_ids bigint[], at timestamptz) returns boolean
 language plpgsql
 as $$
@@ -198,7 +200,7 @@ end
 $$;
 comment on function {schema}.fail_exhausted is 'Internal: fails tasks that have no attempt left.';
 
--- Tasks that nobody can work on any more fail for good. What somebody has locked comes up again in a moment.
+-- Fails tasks that no worker can execute. Tasks that another session has locked are due again after a moment.
 create or replace function {schema}.fail_messages(
     message_ids bigint[], run_ids bigint[], step_indexes integer[], task_indexes integer[], errors text[],
     at timestamptz
@@ -219,9 +221,9 @@ begin
     perform {schema}.notify_flows(settled.ended, settled.queues, true);
 end
 $$;
-comment on function {schema}.fail_messages is 'Internal: fails tasks whose messages are in our hands.';
+comment on function {schema}.fail_messages is 'Internal: fails tasks whose messages the caller has locked.';
 
--- The tasks among dead letters.
+-- Only messages of tasks are affected.
 create or replace function {schema}.bury_tasks(message_ids bigint[], reasons text[], at timestamptz) returns void
 language plpgsql
 as $$
@@ -240,13 +242,13 @@ end
 $$;
 comment on function {schema}.bury_tasks is 'Internal: fails the tasks among messages that become dead letters.';
 
--- The claim of a worker that executes tasks: claim(), and starts the tasks. With a worker_id the lease is the
--- worker's, who extends it; if it ends, the next claim gives the attempt back and the strikes count. Without one the
--- lease is the task's timeout + 2 s, and if it ends an attempt is used. The payload is the task's
--- input: {"run": <the run's input>, "<dependency>": <its output>, ...}, or the element of a map's task.
--- As in claim(), the last row has no message_id.
--- `steps`: only tasks of these, of a single flow; their lease and worker as of a poll if poller_id is given.
-drop function if exists {schema}.claim_tasks(  -- it has new parameters
+-- The claim of a worker that executes tasks: claim(), and starts the tasks. With a worker_id the lease is the worker's,
+-- and the worker extends it; if it ends, the next claim restores the attempt, and strikes count. Without a worker_id
+-- the lease is the task's timeout + 2 s, and its end uses an attempt. The payload is the task's input: {"run": <the
+-- run's input>, "<dependency>": <its output>, ...}, or the element for a task of a map. As in claim(), the last row has
+-- no message_id.
+-- `steps` restricts the claim to steps of a single flow; with a poller_id, lease and worker are those of a poll.
+drop function if exists {schema}.claim_tasks(  -- the parameters changed
     bigint[], integer, bigint, bigint, bigint, bigint, integer, bigint, timestamptz, timestamptz);
 create or replace function {schema}.claim_tasks(
     queue_ids        bigint[],
@@ -281,7 +283,7 @@ begin
         perform {schema}.refuse_claim(claim_tasks.qty, claim_tasks.lease_ms, claim_tasks.default_lease_ms,
                                       claim_tasks.floor_priority, claim_tasks.looked_at, claim_tasks.swept_at);
     end if;
-    -- Gathered first: tasks are to be seen as they are behind the claim's locks.
+    -- Collected first, because tasks must be read as they are behind the claim's locks.
     if claim_tasks.steps is not null then
         perform {schema}.open_lanes(claim_tasks.queue_ids[1]);
         select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
@@ -357,7 +359,7 @@ begin
         offset 0
     ) f
     cross join lateral (
-        -- deps_members(), which would be planned and started anew for each row
+        -- Written out instead of calling deps_members(), which would be planned and started again for each row.
         select string_agg('"' || o.step_id || '":' || o.output, ',' order by o.position) as members
         from {schema}.flow_deps d
         cross join lateral (
@@ -383,14 +385,15 @@ begin
 end
 $$;
 comment on function {schema}.claim_tasks is
-    'claim(), and starts the tasks that the messages stand for: with their inputs, attempts and limits.';
+    'Like claim(), and starts the tasks of the messages: returns their inputs, attempts and limits.';
 
--- The first task of a run makes it RUNNING. A run that somebody has locked is left: whoever reports about
--- it, or takes its next task, comes by again.
+-- The first task of a run makes it RUNNING. A run that another session has locked is skipped: a later report or claim
+-- of the run sets it.
 create or replace function {schema}.begin_runs(message_ids bigint[], worker_id bigint, at timestamptz)
 returns void
-language sql
+language plpgsql
 as $$
+begin
     update {schema}.runs r
     set status = 'RUNNING', started_at = begin_runs.at, updated_at = begin_runs.at,
         worker_id = begin_runs.worker_id
@@ -405,6 +408,7 @@ as $$
             where r.run_id = m.run_id and r.status = 'QUEUED'
             for update skip locked
         ) q
-    ))
+    ));
+end
 $$;
-comment on function {schema}.begin_runs is 'Internal: makes runs RUNNING whose first task was started.';
+comment on function {schema}.begin_runs is 'Internal: sets runs to RUNNING whose first task was started.';

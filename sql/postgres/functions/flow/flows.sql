@@ -1,5 +1,5 @@
--- Flows: definition. A flow is a workflow whose steps and dependencies are declared; times are in
--- seconds here, as in all of the flow functions. src/model/flow.cpp says the same in C++.
+-- Definition of flows. A flow is a workflow whose steps and dependencies are declared. All functions for flows take
+-- times in seconds. src/model/flow.cpp has the same rules in C++.
 
 create or replace function {schema}.check_slug(what text, slug text) returns void
 language plpgsql immutable
@@ -12,7 +12,7 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.check_slug is 'Internal: refuses what cannot name a flow or a step.';
+comment on function {schema}.check_slug is 'Internal: raises if a text cannot name a flow or a step.';
 
 -- Null stays null.
 create or replace function {schema}.seconds_to_ms(what text, seconds numeric) returns bigint
@@ -27,9 +27,10 @@ begin
     return round(seconds * 1000)::bigint;
 end
 $$;
-comment on function {schema}.seconds_to_ms is 'Internal: a time in seconds as milliseconds; refuses negative ones.';
+comment on function {schema}.seconds_to_ms is
+    'Internal: converts seconds to milliseconds; raises if they are negative or too long.';
 
--- 0 and 1 mean the same: no retry. Null stays null.
+-- 0 and 1 both mean no retry. Null stays null.
 create or replace function {schema}.checked_attempts(whose text, max_attempts integer) returns integer
 language plpgsql immutable
 as $$
@@ -41,7 +42,7 @@ begin
 end
 $$;
 comment on function {schema}.checked_attempts is
-    'Internal: how often a task may be started; refuses a max_attempts out of bounds.';
+    'Internal: how often a task may be started; raises if max_attempts is out of bounds.';
 
 create or replace function {schema}.flow_id(flow_slug text) returns bigint
 language plpgsql stable
@@ -58,7 +59,8 @@ begin
     return id;
 end
 $$;
-comment on function {schema}.flow_id is 'Internal: the id of a flow, which is its queue''s; refuses an unknown one.';
+comment on function {schema}.flow_id is
+    'Internal: the id of a flow, which is the id of its queue; raises if the flow does not exist.';
 
 create or replace function {schema}.create_flow(
     flow_slug    text,
@@ -105,28 +107,27 @@ begin
         from {schema}.queues q left join {schema}.workflows w on w.workflow_id = q.queue_id
         where q.name = flow_slug;
         if found then
-            raise exception '% ''%'' exists and is not a flow''s: choose another name', taken_by, flow_slug
+            raise exception '{text:not_a_flow}', taken_by, flow_slug
                 using errcode = 'PW003';
         end if;
-        -- It was deleted while we waited for it: its name is free.
+        -- The flow was deleted while we waited for its lock, so the name is free.
     end loop;
 end
 $$;
 comment on function {schema}.create_flow is
-    'Creates a flow and its queue, or changes the options given of an existing one. Times in seconds; timeout 0: none.';
+    'Creates a flow and its queue, or changes the given options of an existing flow. Times are in seconds; timeout 0: none.';
 
-create or replace function {schema}.json_words(pattern text) returns text
+create or replace function {schema}.normalized_json(pattern text) returns text
 language plpgsql immutable
 as $$
 begin
     return pattern::jsonb::text;
-exception when others then  -- what jsonb cannot hold
+exception when others then  -- text that jsonb cannot hold
     return pattern;
 end
 $$;
-comment on function {schema}.json_words is 'Internal: JSON in one spelling, where that is possible.';
+comment on function {schema}.normalized_json is 'Internal: normalizes JSON text, if possible.';
 
--- Refuses what is not JSON.
 create or replace function {schema}.check_pattern(whose text, pattern_name text, pattern text) returns json
 language plpgsql immutable
 as $$
@@ -136,9 +137,9 @@ exception when others then
     raise exception '{text:not_json}', whose, pattern_name, sqlerrm using errcode = 'PW003';
 end
 $$;
-comment on function {schema}.check_pattern is 'Internal: a condition pattern as JSON; refuses what is none.';
+comment on function {schema}.check_pattern is 'Internal: a condition pattern as JSON; raises if it is not JSON.';
 
--- What makes the step that is described another one than the stored one; empty where nothing does.
+-- Describes how the given step differs from the stored one; empty if they are equal.
 create or replace function {schema}.flow_step_difference(
     flow bigint, stored_index integer, step_type text, deps text[], max_attempts integer,
     base_delay_ms bigint, timeout_ms bigint, start_delay_ms bigint, required_input_pattern text,
@@ -163,8 +164,8 @@ as $$
             coalesce(f.base_delay_ms || ' ms', 'the flow''s'),
             coalesce(f.timeout_ms || ' ms', 'the flow''s'),
             f.start_delay_ms || ' ms',
-            coalesce({schema}.json_words(f.required_input_pattern::text), 'none'),
-            coalesce({schema}.json_words(f.forbidden_input_pattern::text), 'none'),
+            coalesce({schema}.normalized_json(f.required_input_pattern::text), 'none'),
+            coalesce({schema}.normalized_json(f.forbidden_input_pattern::text), 'none'),
             f.when_unmet, f.when_exhausted
         ],
         array[
@@ -177,18 +178,18 @@ as $$
             coalesce(flow_step_difference.base_delay_ms || ' ms', 'the flow''s'),
             coalesce(flow_step_difference.timeout_ms || ' ms', 'the flow''s'),
             coalesce(flow_step_difference.start_delay_ms, 0) || ' ms',
-            coalesce({schema}.json_words(flow_step_difference.required_input_pattern), 'none'),
-            coalesce({schema}.json_words(flow_step_difference.forbidden_input_pattern), 'none'),
+            coalesce({schema}.normalized_json(flow_step_difference.required_input_pattern), 'none'),
+            coalesce({schema}.normalized_json(flow_step_difference.forbidden_input_pattern), 'none'),
             flow_step_difference.when_unmet, flow_step_difference.when_exhausted
         ]
     ) with ordinality as n (name, stored, given, place)
     where f.workflow_id = flow and f.step_index = stored_index and n.stored <> n.given
 $$;
 comment on function {schema}.flow_step_difference is
-    'Internal: in words, what makes a step another one than the stored one of that index.';
+    'Internal: describes how a step differs from the stored step of that index.';
 
--- Adding a step again changes nothing. Runs that have started keep the steps they have. The patterns are json, jsonb or
--- text: both of one type, which an overload for each type could not offer, for all that is before them has a default.
+-- Adding the same step again is a no-op. Runs that have started keep their steps. Both patterns have the same type,
+-- json, jsonb or text. An overload per type is not possible, because all parameters before them have defaults.
 drop function if exists {schema}.add_step(  -- its patterns were text
     text, text, text[], integer, numeric, numeric, numeric, text, text, text, text, text, text[]);
 create or replace function {schema}.add_step(
@@ -233,9 +234,9 @@ begin
     perform {schema}.check_pattern(whose, 'forbidden_input_pattern', forbidden);
     perform {schema}.check_step_words(whose, add_step.step_type, add_step.when_unmet, add_step.when_exhausted);
     if add_step.step_slug = any(wanted) then
-        raise exception '% cannot depend on itself', whose using errcode = 'PW003';
+        raise exception '{text:step_depends_on_itself}', whose using errcode = 'PW003';
     elsif add_step.step_type = 'map' and cardinality(wanted) > 1 then
-        raise exception '% is a map: it takes its elements from one dependency at most', whose
+        raise exception '{text:map_depends_on_several}', whose
             using errcode = 'PW003';
     end if;
 
@@ -253,12 +254,12 @@ begin
             return;
         end if;
         exit when turn = 2;
-        -- The workflow before its queue, as in delete_workflow.
+        -- The workflow is locked before its queue, as in delete_workflow.
         perform from {schema}.workflows w where w.workflow_id = flow for key share;
         if not found then
             raise exception '{text:flow_missing}', flow_slug using errcode = 'PW016';
         end if;
-        -- Starts hold it shared: a run has all of the steps that its flow had at one moment.
+        -- Triggers hold the queue's lock shared: so a run gets all steps that its flow had at one moment.
         perform {schema}.lock_queue(flow);
     end loop;
 
@@ -267,7 +268,7 @@ begin
     from unnest(wanted) as u (dep)
     left join {schema}.flow_steps f on f.workflow_id = flow and f.step_slug = u.dep;
     if unknown is not null then
-        raise exception '% depends on ''%'', which the flow does not have: add that first', whose, unknown
+        raise exception '{text:dependency_missing}', whose, unknown
             using errcode = 'PW003';
     end if;
     insert into {schema}.flow_steps
@@ -288,7 +289,7 @@ begin
 end
 $$;
 comment on function {schema}.add_step is
-    'Adds a step to a flow; its dependencies must be there. The same step again changes nothing, another one is refused.';
+    'Adds a step to a flow that has its dependencies. Adding the same step again is a no-op; a different step is refused.';
 
 create or replace function {schema}.check_step_words(
     whose text, step_type text, when_unmet text, when_exhausted text
@@ -297,23 +298,23 @@ language plpgsql immutable
 as $$
 begin
     if step_type is null or step_type not in ('single', 'map') then
-        raise exception '%: unknown step_type ''%'': single or map', whose, step_type using errcode = 'PW003';
+        raise exception '%: unknown step_type ''%''; use single or map', whose, step_type using errcode = 'PW003';
     elsif when_unmet is null or when_unmet not in ('skip', 'skip-cascade', 'fail') then
-        raise exception '%: unknown when_unmet ''%'': skip, skip-cascade or fail', whose, when_unmet
+        raise exception '%: unknown when_unmet ''%''; use skip, skip-cascade or fail', whose, when_unmet
             using errcode = 'PW003';
     elsif when_exhausted is null or when_exhausted not in ('fail', 'skip', 'skip-cascade') then
-        raise exception '%: unknown when_exhausted ''%'': fail, skip or skip-cascade', whose, when_exhausted
+        raise exception '%: unknown when_exhausted ''%''; use fail, skip or skip-cascade', whose, when_exhausted
             using errcode = 'PW003';
     end if;
 end
 $$;
-comment on function {schema}.check_step_words is 'Internal: refuses unknown words among a step''s options.';
+comment on function {schema}.check_step_words is 'Internal: raises if a word among a step''s options is unknown.';
 
 create or replace function {schema}.cancel_live_runs(workflow_id bigint, reason text) returns void
 language plpgsql
 as $$
 begin
-    perform {schema}.cancel_child(r.run_id, cancel_live_runs.reason, {schema}.clock())
+    perform {schema}.cancel_called_run(r.run_id, cancel_live_runs.reason, {schema}.clock())
     from (
         select r.run_id from {schema}.runs r
         where {schema}.run_group(r) in (0, 1) and r.workflow_id = cancel_live_runs.workflow_id
@@ -321,7 +322,7 @@ begin
     ) r;
 end
 $$;
-comment on function {schema}.cancel_live_runs is 'Internal: cancels the runs of a workflow that have not ended.';
+comment on function {schema}.cancel_live_runs is 'Internal: cancels the live runs of a workflow.';
 
 create or replace function {schema}.delete_flow_and_data(flow_slug text, force boolean default false)
 returns void
@@ -331,24 +332,24 @@ declare
     id   bigint := {schema}.flow_id(flow_slug);
     live bigint;
 begin
-    -- Runs before the flow: a worker's batch that has a run may need the flow for a dead letter.
+    -- Runs are locked before the flow: a worker's batch that holds a run may need the flow for a dead letter.
     if force then
-        perform {schema}.cancel_live_runs(id, 'its flow was deleted');
+        perform {schema}.cancel_live_runs(id, '{text:flow_deleted}');
     end if;
-    -- In the order of delete_workflow.
+    -- Lock order as in delete_workflow.
     perform from {schema}.workflows w where w.workflow_id = id for update;
     perform {schema}.lock_queue(id);
-    if force then  -- those that were started meanwhile
-        perform {schema}.cancel_live_runs(id, 'its flow was deleted');
+    if force then  -- runs that were started in the meantime
+        perform {schema}.cancel_live_runs(id, '{text:flow_deleted}');
     end if;
     select count(*) into live from {schema}.runs r where {schema}.run_group(r) in (0, 1) and r.workflow_id = id;
     if live > 0 then
         raise exception '{text:flow_has_runs}', flow_slug, live
             using errcode = 'PW008';
     end if;
-    perform {schema}.flow_id(flow_slug);  -- says that it does not exist any more
+    perform {schema}.flow_id(flow_slug);  -- raises if the flow was deleted in the meantime
     perform {schema}.delete_workflow(flow_slug);
 end
 $$;
 comment on function {schema}.delete_flow_and_data is
-    'Deletes a flow with its queue and all its runs; refused while live runs are there, unless forced.';
+    'Deletes a flow with its queue and all its runs. Refused while it has live runs, unless force is true.';

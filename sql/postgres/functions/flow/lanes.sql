@@ -1,18 +1,17 @@
--- Workers that take only some steps of a flow.
+-- Workers that claim only some steps of a flow.
 --
--- In the flow's queue the tasks of all steps stand in one order, so a claim of some steps would walk over the tasks of
--- the others again and again. Lanes avoid that: messages.lane is the step's index, and two partial indexes have the
--- rows of each lane in order. Two more index entries per task are a price for everybody, so a flow has lanes only
--- after the first claim that asks for steps:
+-- In the flow's queue the tasks of all steps are in one order, so a claim of some steps would skip the tasks of the
+-- other steps each time. Lanes avoid that: messages.lane is the index of the step, and two partial indexes have the
+-- rows of each lane in order. They cost two more index entries per task, so a flow gets lanes only with the first claim
+-- that names steps:
 --
---   off -> opening   workflows.lanes is set, and the messages that are there get their lane.
---   opening -> open  transactions that did not see the flag may still add messages without a lane. They have smaller
---                    numbers than the first one that saw it committed (lanes_barrier). When all up to that one have
---                    ended, these messages get their lane, too. Until then a claim of steps may miss them; claims of
---                    the whole flow do not.
+--   off -> opening   workflows.lanes is set, and the existing messages get their lane.
+--   opening -> open  Transactions that did not see the flag may still add messages without a lane. Their ids are
+--                    smaller than that of the first transaction that saw the flag committed (lanes_barrier). When all
+--                    transactions up to that one have ended, their messages get their lane too. Until then a claim of
+--                    steps may miss them; claims of the whole flow do not.
 --
--- A transaction that reads by an old snapshot (repeatable read) cannot see the flag, whenever it writes: it always
--- gives its messages a lane.
+-- A transaction with an old snapshot (repeatable read) cannot see the flag, so it always sets the lane of its messages.
 
 create or replace function {schema}.fill_lanes(flow bigint) returns void
 language sql
@@ -24,7 +23,7 @@ as $$
         order by x.message_id for update skip locked
     ))
 $$;
-comment on function {schema}.fill_lanes is 'Internal: gives the waiting tasks of a flow their lanes.';
+comment on function {schema}.fill_lanes is 'Internal: sets the lanes of the waiting tasks of a flow.';
 
 create or replace function {schema}.open_lanes(flow bigint) returns void
 language plpgsql
@@ -52,9 +51,9 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.open_lanes is 'Internal: lets tasks of a flow be claimed by their steps.';
+comment on function {schema}.open_lanes is 'Internal: makes the tasks of a flow claimable by step.';
 
--- claim() for some lanes of one flow: of each at most `qty` ready rows and as many due ones.
+-- claim() for some lanes of one flow: up to `qty` ready rows and `qty` due rows of each lane.
 create or replace function {schema}.claim_lanes(
     flow bigint, lanes integer[], qty integer, lease_ms bigint, worker_id bigint, default_lease_ms bigint
 ) returns table (
@@ -73,7 +72,7 @@ declare
     got    integer := 0;
     since  timestamptz;
     buried boolean := false;
-    told   text;  -- as the last row of claim() has it
+    told   text;  -- the payload of the last row, as in claim()
 begin
     select q.lease_ms, q.max_strikes into queue from {schema}.queues q where q.queue_id = flow and not q.paused;
     if found then
@@ -107,7 +106,7 @@ begin
                 'lost', due.lost, 'workers', due.lost_workers, 'poison', due.poison,
                 'queues', array_fill(flow, array[coalesce(cardinality(due.poison), 0)]), 'reasons', due.reasons);
         end if;
-        -- A suspect comes alone, as in claim().
+        -- A suspect is delivered alone, as in claim().
         picked := case when due.suspect is not null then array[due.suspect] else array(
             select c.tid
             from (
@@ -140,7 +139,7 @@ begin
             perform {schema}.add_lost_leases(due.lost, due.lost_deliveries, due.lost_workers, at);
             perform {schema}.give_attempts_back(due.lost, due.lost_deliveries, due.lost_workers);
         end if;
-        -- Rows that could have been taken are locked by others, or came behind a suspect.
+        -- Claimable rows that were not taken: locked by other sessions, or left because a suspect is delivered alone.
         select min(x.visible_at) filter (where x.visible_at <= at or x.ready),
                min(x.visible_at) filter (where x.visible_at > at and not x.ready)
         into since, next_due
@@ -191,7 +190,7 @@ begin
     if unknown is not null then
         raise exception 'flow ''%'' has no step ''%''', queue_name, unknown using errcode = 'PW003';
     elsif coalesce(cardinality(steps), 0) = 0 or array_position(steps, null) is not null then
-        raise exception 'steps must name one step of flow ''%'' or more', queue_name using errcode = 'PW003';
+        raise exception 'steps must contain at least one step of flow ''%''', queue_name using errcode = 'PW003';
     end if;
     until := clock_timestamp() + max_poll_seconds * interval '1 second';
     loop
@@ -218,4 +217,4 @@ begin
 end
 $$;
 comment on function {schema}.poll_for_step_tasks is
-    'poll_for_tasks for some steps of a flow only; worker_id is shown with the tasks.';
+    'Like poll_for_tasks(), but only for the given steps. The worker_id is shown with the tasks.';

@@ -1,16 +1,16 @@
--- How a worker written in SQL takes tasks. Names as users of pgmq and pgflow know them: in one call
--- (poll_for_tasks), or in two (read_with_poll, then start_tasks).
+-- How a worker written in SQL gets tasks. The names are those of pgmq and pgflow: one call (poll_for_tasks) or two
+-- (read_with_poll, then start_tasks).
 --
--- A long poll (max_poll_seconds) sees what is committed meanwhile, but its transaction stays open, and keeps
--- dead rows of the whole database alive: use short ones, in transactions of their own.
+-- A long poll (max_poll_seconds) sees what is committed in the meantime, but its transaction stays open and keeps
+-- vacuum from removing dead rows in the whole database: poll for a short time, in separate transactions.
 
--- What poll_for_tasks and start_tasks return.
+-- The result of poll_for_tasks and start_tasks.
 create or replace view {schema}.started_tasks as
 select ''::text as flow_slug, 0::bigint as run_id, ''::text as step_slug, 0 as task_index,
        'null'::json as input, 0::bigint as msg_id, 0 as attempts, 0 as delivery
 where false;
 
--- What read_with_poll returns; read_ct is the delivery.
+-- The result of read_with_poll; read_ct is the delivery.
 create or replace view {schema}.read_messages as
 select 0::bigint as msg_id, 0 as read_ct, null::timestamptz as enqueued_at, null::timestamptz as vt,
        'null'::json as message
@@ -23,7 +23,7 @@ language plpgsql immutable
 as $$
 begin
     if vt is null or vt < 0 or vt > {rule:longest_delay_s} then
-        raise exception 'vt must be 0 or more seconds, at most 100 years' using errcode = 'PW003';
+        raise exception 'vt must be 0 seconds to 100 years' using errcode = 'PW003';
     elsif qty is null or qty not between 1 and {rule:max_batch} then
         raise exception 'qty must be 1 to {rule:max_batch}' using errcode = 'PW003';
     elsif max_poll_seconds is null or max_poll_seconds not between 0 and {rule:longest_poll_s} then
@@ -33,9 +33,9 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.check_poll is 'Internal: refuses values that a poll cannot have.';
+comment on function {schema}.check_poll is 'Internal: raises if an argument of a poll is out of bounds.';
 
--- How long this session waits is no durable matter: not by the schema's clock, which tests may stop.
+-- The waiting time of this session is measured by the server's clock and not by the schema's, which tests may stop.
 create or replace function {schema}.poll_for_tasks(
     queue_name       text,
     vt               numeric,
@@ -68,7 +68,8 @@ begin
                                 c.task_attempts, c.delivery)::{schema}.started_tasks;
             end if;
         end loop;
-        -- What was failed on the way is locked: nobody is to wait for that until this poll is over.
+        -- Does not sleep after tasks were failed on the way: their rows stay locked until this poll ends, and other
+        -- sessions would wait for them.
         wrote := wrote or more;
         exit when got or (not more and (wrote or clock_timestamp() >= until));
         if not more then
@@ -78,9 +79,9 @@ begin
 end
 $$;
 comment on function {schema}.poll_for_tasks is
-    'Hands out up to qty tasks of a flow, started; report each by complete_task or fail_task with its delivery.';
+    'Delivers and starts up to qty tasks of a flow. Report each with complete_task or fail_task and its delivery.';
 
--- Of a flow's queue the messages name their tasks, which are still to be started.
+-- Messages of a flow's queue name tasks that are not started yet.
 create or replace function {schema}.read_with_poll(
     queue_name       text,
     vt               numeric,
@@ -91,7 +92,7 @@ create or replace function {schema}.read_with_poll(
 language plpgsql
 as $$
 declare
-    id      bigint := {schema}.readable(queue_name);
+    id      bigint := {schema}.readable_queue(queue_name);
     is_flow boolean := exists (select from {schema}.workflows w where w.workflow_id = id and w.is_flow);
     until   timestamptz;
     c       record;
@@ -133,9 +134,9 @@ begin
 end
 $$;
 comment on function {schema}.read_with_poll is
-    'Hands out up to qty messages of a queue for vt seconds; those of a flow name tasks, for start_tasks.';
+    'Delivers up to qty messages of a queue for vt seconds. Messages of a flow name tasks; start them with start_tasks.';
 
--- Read again after a lease that ended without a report: can be started again.
+-- A task whose lease ended without a report and that was read again can be started again.
 create or replace function {schema}.requeue_tasks(message_ids bigint[]) returns void
 language sql
 as $$
@@ -152,11 +153,11 @@ as $$
     where t.run_id = any(array[n.run_id]) and t.step_index = n.step_index and t.task_index = n.task_index
       and t.status = 'RUNNING'
 $$;
-comment on function {schema}.requeue_tasks is 'Internal: tasks whose messages were read again are to be started again.';
+comment on function {schema}.requeue_tasks is 'Internal: sets tasks whose messages were read again back to QUEUED.';
 
--- Tasks whose messages were read, and queued tasks that are due and that nobody has read: these are leased here. The
--- lease is the step's timeout + 2 s; without a timeout it is what the reader asked for, or the queue's own. The
--- message does not name the worker: that would say that it extends its leases.
+-- Starts tasks whose messages were read, and leases and starts queued tasks that are due and were not read. The lease
+-- is the step's timeout + 2 s; without a timeout it is the lease that the reader asked for, or that of the queue. The
+-- message does not name the worker: that would mean that the worker extends its leases.
 create or replace function {schema}.start_tasks(flow_slug text, msg_ids bigint[], worker_id bigint default null)
 returns setof {schema}.started_tasks
 language plpgsql
@@ -229,4 +230,4 @@ begin
 end
 $$;
 comment on function {schema}.start_tasks is
-    'Starts tasks that are queued, and leases those whose messages were not read before; ignores the rest.';
+    'Starts queued tasks, and leases those whose messages were not read before; ignores other messages.';

@@ -1,7 +1,7 @@
--- Steps that are not simply started when they are ready: conditions decide whether, an array how often.
--- See flow/flow_engine.sql.
+-- Steps with a condition or a map: the condition decides whether they start, the array how many tasks they get. See
+-- flow/flow_engine.sql.
 
--- met or unmet; else why the comparison is impossible.
+-- Returns 'met', 'unmet', or the reason why the comparison is impossible.
 create or replace function {schema}.condition_verdict(input text, required json, forbidden json) returns text
 language plpgsql immutable
 as $$
@@ -13,13 +13,12 @@ exception when others then
     return sqlerrm;
 end
 $$;
-comment on function {schema}.condition_verdict is 'Internal: whether a step''s input meets its condition.';
+comment on function {schema}.condition_verdict is 'Internal: whether the input of a step meets its condition.';
 
--- How many elements; null where it is no array.
 create or replace function {schema}.element_count(value text) returns integer
 language sql immutable
 as $$ select case when json_typeof(value::json) = 'array' then json_array_length(value::json) end $$;
-comment on function {schema}.element_count is 'Internal: the length of a JSON array; null for anything else.';
+comment on function {schema}.element_count is 'Internal: the length of a JSON array; null for any other JSON.';
 
 -- The text must be valid JSON.
 create or replace function {schema}.is_array(value text) returns boolean
@@ -27,7 +26,7 @@ language sql immutable
 as $$ select ltrim(value, E' \t\r\n') like '[%' $$;
 comment on function {schema}.is_array is 'Internal: whether a JSON text is an array.';
 
--- {"<dependency>": output, ...} of those that were not skipped, without the braces' run key.
+-- {"<dependency>": output, ...} without the braces; skipped dependencies are omitted.
 create or replace function {schema}.deps_members(run_id bigint, deps text[]) returns text
 language sql stable
 as $$
@@ -35,7 +34,8 @@ as $$
     from {schema}.steps s
     where s.run_id = deps_members.run_id and s.step_id = any(deps) and s.status = 'SUCCESS'
 $$;
-comment on function {schema}.deps_members is 'Internal: the outputs of a step''s dependencies, as members of a JSON object.';
+comment on function {schema}.deps_members is
+    'Internal: the outputs of a step''s dependencies, as members of a JSON object.';
 
 create or replace function {schema}.dep_slugs(workflow_id bigint, step_index integer) returns text[]
 language sql stable
@@ -47,10 +47,10 @@ as $$
         order by d.dep_index
     )
 $$;
-comment on function {schema}.dep_slugs is 'Internal: the dependencies of a flow''s step.';
+comment on function {schema}.dep_slugs is 'Internal: the dependencies of a step of a flow.';
 
--- What becomes of ready steps (decisions): start, empty (a map of nothing), skip, skip-cascade, or fail with an error.
--- All results are aligned with the steps; sources are the arrays of maps, tasks how many each step gets.
+-- Decides about ready steps: start, empty (a map without elements), skip, skip-cascade, or fail with an error. All
+-- results are aligned with the steps; `sources` are the arrays of maps, `tasks` the number of tasks of each step.
 create or replace function {schema}.judge_steps(
     runs bigint[], workflows bigint[], indexes integer[],
     out slugs text[], out sources text[], out tasks integer[], out maps boolean[], out delays bigint[],
@@ -82,7 +82,8 @@ begin
                     when b.tasks is null then format(
                         '{"type":"not_an_array","message":%s,"step":"%s"}',
                         to_json(format('{text:map_needs_array}', b.slug,
-                                       coalesce('the output of step ''' || b.dep || '''', 'the run''s input'))),
+                                       case when b.dep is null then '{text:input_of_run}'
+                                            else format('{text:output_of_step}', b.dep) end)),
                         b.slug)
                     end order by b.place
            )
@@ -118,16 +119,16 @@ begin
             cross join lateral (
                 select r.input from {schema}.runs r where r.run_id = u.run_id offset 0
             ) r
-            offset 0  -- or what is called above is called again wherever its result is used
+            offset 0  -- else the function calls above are repeated wherever their results are used
         ) i
         order by i.place
         offset 0
     ) b;
 end
 $$;
-comment on function {schema}.judge_steps is 'Internal: whether ready steps start, are skipped, or fail.';
+comment on function {schema}.judge_steps is 'Internal: decides whether ready steps start, are skipped, or fail.';
 
--- The tasks of the steps that start, and their messages.
+-- Also creates their messages.
 create or replace function {schema}.create_tasks(
     runs bigint[], workflows bigint[], run_priorities integer[], indexes integer[], visible timestamptz[],
     judged record, at timestamptz
@@ -173,10 +174,10 @@ begin
     from numbered e;
 end
 $$;
-comment on function {schema}.create_tasks is 'Internal: makes the tasks of steps that start.';
+comment on function {schema}.create_tasks is 'Internal: creates the tasks of steps that start.';
 
--- Ready steps with conditions or elements. The steps returned are done already: skipped, or a map of
--- nothing. `visible`: not before that time (of root steps; null: now).
+-- Starts ready steps with conditions or maps. Returns the steps that are done already: skipped, or a map without
+-- elements. `visible` is the earliest delivery for root steps; null means now.
 create or replace function {schema}.start_conditional_steps(
     runs bigint[], workflows bigint[], run_priorities integer[], indexes integer[],
     visible timestamptz[], at timestamptz,
@@ -230,9 +231,9 @@ begin
 end
 $$;
 comment on function {schema}.start_conditional_steps is
-    'Internal: starts ready steps with conditions or elements, or skips them, or tells why their runs fail.';
+    'Internal: starts or skips ready steps with conditions or maps, or returns why their runs fail.';
 
--- All that depends on these steps, at any distance, is skipped; returns the runs, one entry per step.
+-- Skips all direct and indirect dependents of these steps; returns one run per skipped step.
 create or replace function {schema}.skip_dependents(
     run_ids bigint[], workflow_ids bigint[], step_indexes integer[], at timestamptz
 ) returns bigint[]
@@ -268,4 +269,4 @@ as $$
     )
     select coalesce(array_agg(s.run_id), '{}') from skipped s
 $$;
-comment on function {schema}.skip_dependents is 'Internal: skips all that depends on skipped steps.';
+comment on function {schema}.skip_dependents is 'Internal: skips all dependents of skipped steps.';

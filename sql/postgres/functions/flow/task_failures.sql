@@ -1,15 +1,14 @@
--- Reports about tasks that have failed: again later, or for good. See flow/task_reports.sql.
+-- Reports about failed tasks: a retry, or the end of the step. See flow/task_reports.sql.
 
--- base_delay * 2^attempts, at most an hour.
+-- base_delay * 2^attempts, at most one hour.
 create or replace function {schema}.flow_retry_delay_ms(base_ms bigint, attempts integer) returns bigint
 language sql immutable
 as $$ select least({rule:longest_flow_delay_ms}, least(base_ms, {rule:longest_flow_delay_ms})
     * (1::bigint << least(attempts, {rule:most_flow_doublings}))) $$;
-comment on function {schema}.flow_retry_delay_ms is 'Internal: how long a failed task waits for its next attempt.';
+comment on function {schema}.flow_retry_delay_ms is 'Internal: the delay before the next attempt of a failed task.';
 
--- What becomes of failed tasks: retry, or what their steps say of used up attempts; busy where the run is
--- not locked. Of one run that fails, and of one step that is skipped, the first report counts: the others
--- are `cancelled` and `superseded`.
+-- Decides about failed tasks: retry, or the when_exhausted policy of the step; busy if the run is not locked. If a run
+-- fails or a step is skipped, the first report counts: the others are `cancelled` or `superseded`.
 create or replace function {schema}.failure_decisions(
     message_ids bigint[], locked_runs bigint[], run_ids bigint[], step_indexes integer[],
     task_indexes integer[], permanents boolean[], retry_delays_ms bigint[],
@@ -59,10 +58,11 @@ as $$
         ) n
     ) n
 $$;
-comment on function {schema}.failure_decisions is 'Internal: what becomes of tasks that have failed.';
+comment on function {schema}.failure_decisions is
+    'Internal: decides whether failed tasks are retried or end their step or run.';
 
--- Locks the messages of all that ends with a failed run or a skipped step; returns the runs of which
--- somebody else has one.
+-- Locks the messages of all tasks that end with a failed run or a skipped step; returns the runs of which another
+-- session has locked one.
 create or replace function {schema}.lock_siblings(
     decisions text[], run_ids bigint[], step_indexes integer[], wait boolean
 ) returns bigint[]
@@ -99,10 +99,10 @@ begin
     );
 end
 $$;
-comment on function {schema}.lock_siblings is 'Internal: locks what ends together with failed tasks.';
+comment on function {schema}.lock_siblings is 'Internal: locks the tasks that end together with failed tasks.';
 
--- Records failures of tasks whose messages are locked, and whose runs are, as far as locked_runs says so.
--- outcomes: null for an item without a message.
+-- Records failures of tasks whose messages are locked. `locked_runs` are the runs that are locked too. The outcome is
+-- null for an item without a message.
 create or replace function {schema}.fail_held_tasks(
     message_ids bigint[], locked_runs bigint[], run_ids bigint[], step_indexes integer[],
     task_indexes integer[], errors text[], permanents boolean[], retry_delays_ms bigint[], wait boolean,
@@ -177,9 +177,9 @@ begin
     queues := array(select distinct u from unnest(queues) u where u is not null);
 end
 $$;
-comment on function {schema}.fail_held_tasks is 'Internal: records failures of tasks in hand, and what follows from them.';
+comment on function {schema}.fail_held_tasks is 'Internal: records failures of leased tasks and their effects.';
 
--- Tasks have failed for good: their steps are skipped, or their runs fail.
+-- For tasks without a remaining attempt.
 create or replace function {schema}.exhaust_steps(
     decisions text[], run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
     slugs text[], attempts integer[], errors text[], at timestamptz,
@@ -215,7 +215,7 @@ begin
         as u (decision, run_id, workflow_id, priority, step_index)
     where u.decision like 'skip%';
     if skipped.all_runs is not null then
-        -- Results of finished siblings stay; the open ones leave the queue.
+        -- Results of finished siblings are kept; open siblings are removed from the queue.
         with left_open as (
             update {schema}.tasks t set status = 'SKIPPED', completed_at = exhaust_steps.at
             from unnest(skipped.all_runs, skipped.all_indexes) as u (run_id, step_index)
@@ -226,7 +226,7 @@ begin
         select array_agg(o.message_id) into siblings from left_open o;
         delete from {schema}.messages m where m.message_id = any(siblings);
         if siblings is not null and exists (select from {schema}.calls) then
-            -- What they wait for is not needed any more.
+            -- The runs that they wait for are no longer needed.
             perform {schema}.drop_call(c.caller_run_id, c.caller_step, c.caller_task, at)
             from unnest(run_ids, slugs, decisions) as u (run_id, slug, decision)
             cross join lateral (
@@ -265,7 +265,8 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.exhaust_steps is 'Internal: skips steps, or fails runs, whose tasks have no attempt left.';
+comment on function {schema}.exhaust_steps is
+    'Internal: skips the steps, or fails the runs, of tasks that have no attempt left.';
 
 create or replace function {schema}.fail_tasks(
     message_ids     bigint[],
@@ -312,7 +313,7 @@ begin
 end
 $$;
 comment on function {schema}.fail_tasks is
-    'Records failures of tasks in hand, by message and delivery: again later, or for good. One outcome each.';
+    'Records failures of leased tasks, by message and delivery: retried, or failed for good. Returns one outcome per item.';
 
 create or replace function {schema}.fail_task(
     run_id bigint, step_slug text, task_index integer, error_message text, delivery integer default null
@@ -336,4 +337,4 @@ begin
 end
 $$;
 comment on function {schema}.fail_task is
-    'A running task has failed: again after base_delay * 2^attempts, or for good. Returns done, or why nothing changed.';
+    'Reports that a running task failed. It is retried after base_delay * 2^attempts, or fails for good. Returns the outcome.';

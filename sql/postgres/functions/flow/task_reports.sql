@@ -1,7 +1,8 @@
--- Reports about tasks. As in queue/settle.sql: aligned arrays, no waiting, never raised for data, one outcome
--- per item; complete_task and fail_task are for people and other languages, and wait for locks.
+-- Reports about tasks. As in queue/settle.sql: aligned arrays, no waiting for locks, no errors for data, one outcome
+-- per item. complete_task and fail_task are for users and other languages, and wait for locks.
 
--- SUCCESS for tasks whose runs are locked and whose messages are gone. `held` says which of the items count; null: all.
+-- Sets tasks to SUCCESS whose runs are locked and whose messages are deleted. `held` marks the items that count; null
+-- means all.
 create or replace function {schema}.complete_held_tasks(
     held boolean[], run_ids bigint[], workflow_ids bigint[], priorities integer[], step_indexes integer[],
     task_indexes integer[], outputs text[], at timestamptz,
@@ -97,11 +98,11 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.complete_held_tasks is 'Internal: records the success of tasks in hand, and what follows from it.';
+comment on function {schema}.complete_held_tasks is 'Internal: records the success of leased tasks and its effects.';
 
--- Of steps that have just succeeded, those whose output is not the array that a map needs: they fail, with their
--- tasks and their runs, and keep the output. What is left of the others: the steps whose dependents may start, and
--- (`finished`) the runs of all that have succeeded, one entry for each step.
+-- Of steps that have just succeeded, fails those whose output is not the array that a map needs, with their tasks and
+-- runs; they keep the output. Returns the other steps, whose dependents may start, and in `finished` one run per
+-- succeeded step.
 create or replace function {schema}.reject_outputs(
     runs bigint[], workflows bigint[], run_priorities integer[], indexes integer[], at timestamptz,
     out wrong_runs bigint[], out wrong_indexes integer[], out run_ids bigint[], out workflow_ids bigint[],
@@ -162,8 +163,8 @@ $$;
 comment on function {schema}.reject_outputs is
     'Internal: fails steps, and their runs, whose output is not the array that a map needs.';
 
--- The batch form. To whom waits it sends a NOTIFY (`wake`), or returns what to send after the commit. An output
--- that is no JSON is `invalid`, and nothing else: it would be in the way of all who take tasks of that flow.
+-- Batch form. With `wake` it notifies waiters; otherwise it returns what the caller has to notify after the commit. An
+-- output that is not JSON gets the outcome `invalid`: stored, it would break every claim of tasks that depend on it.
 create or replace function {schema}.complete_tasks(
     message_ids  bigint[],
     deliveries   integer[],
@@ -184,7 +185,7 @@ declare
     held   record;
     result record;
 begin
-    if wrong is not null then  -- left out, as if their leases did not hold
+    if wrong is not null then  -- excluded, as if their leases did not hold
         deliveries := {schema}.valid_deliveries(deliveries, wrong);
     end if;
     if array_position(outputs, null) is not null then
@@ -215,7 +216,7 @@ begin
 end
 $$;
 comment on function {schema}.complete_tasks is
-    'Completes tasks in hand, by message and delivery; what depends on them starts. One outcome each.';
+    'Completes leased tasks, by message and delivery; dependent steps start. Returns one outcome per item.';
 
 create or replace function {schema}.complete_task(
     run_id bigint, step_slug text, task_index integer, output json, delivery integer default null
@@ -226,7 +227,7 @@ declare
     now_at timestamptz := {schema}.clock();
     task   record;
 begin
-    perform {schema}.json_proof(output::text);  -- it becomes part of the input of others
+    perform {schema}.require_json(output::text);  -- it becomes part of the input of other tasks
     select * into task from {schema}.lock_task(run_id, step_slug, task_index, delivery);
     if task.outcome is not null then
         return task.outcome;
@@ -241,4 +242,4 @@ begin
 end
 $$;
 comment on function {schema}.complete_task(bigint, text, integer, json, integer) is
-    'Completes a running task; with its last task the step, whose dependents start. Returns done, or why nothing changed.';
+    'Completes a running task. The last task of a step completes the step, and its dependents start. Returns the outcome.';

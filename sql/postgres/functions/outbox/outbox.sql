@@ -1,4 +1,5 @@
--- The outbox: events that commit with what they tell of. See outbox/outbox_dispatch.sql for their delivery.
+-- The outbox: events that commit with the changes that they describe. See outbox/outbox_dispatch.sql for their
+-- delivery.
 
 -- The same bounds as in src/model/check_outbox.cpp.
 create or replace function {schema}.check_outbox(
@@ -29,9 +30,9 @@ begin
     perform {schema}.check_json('payloads', payloads);
 end
 $$;
-comment on function {schema}.check_outbox is 'Internal: refuses events that cannot be published.';
+comment on function {schema}.check_outbox is 'Internal: raises if an event cannot be published.';
 
--- Arrays are aligned. A missing id is made here, a missing subject is the aggregate.
+-- The arrays are aligned. A missing event id is generated; a missing subject is the aggregate.
 create or replace function {schema}.publish_batch(
     types        text[],
     payloads     text[],
@@ -66,8 +67,7 @@ begin
     return ids;
 end
 $$;
-comment on function {schema}.publish_batch is
-    'Puts events into the outbox, all or nothing; returns their ids in order.';
+comment on function {schema}.publish_batch is 'Adds events to the outbox, all or nothing; returns their ids in order.';
 
 create or replace function {schema}.publish(
     type text, payload json default 'null', aggregate text default '', subject text default null,
@@ -81,10 +81,10 @@ as $$
     ))[1]
 $$;
 comment on function {schema}.publish(text, json, text, text, text) is
-    'Puts one event into the outbox, in the caller''s transaction; returns its id.';
+    'Adds one event to the outbox, in the caller''s transaction; returns its id.';
 
--- Of steps that were recorded just now, in this transaction, with their events: ctx.publish. Nothing for
--- a step that this delivery could not record, and nothing twice where a commit is repeated.
+-- For ctx.publish: steps recorded by this transaction, with their events. A step that this delivery could not record
+-- publishes nothing, and a repeated commit does not publish again.
 create or replace function {schema}.publish_steps(
     run_ids bigint[], deliveries integer[], step_ids text[], event_ids text[], types text[],
     payloads text[], aggregates text[], subjects text[], traceparents text[] default null,
@@ -124,8 +124,8 @@ $$;
 comment on function {schema}.publish_steps is
     'Publishes the events of steps that the same transaction has recorded with record_steps.';
 
--- What runs publish by themselves when they have ended, where their workflow asks for it. `alert` is the
--- type of what pawl itself ended them for. Mostly no workflow asks: that is one look for a whole batch.
+-- The automatic events of runs that have ended, for workflows that publish them. `alert` is the event type if pawl
+-- itself ended the run. If no workflow publishes, this costs one lookup per batch.
 create or replace function {schema}.publish_run_ends(
     run_ids bigint[], at timestamptz, alerts text[] default null
 ) returns void
@@ -169,9 +169,10 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.publish_run_ends is 'Internal: the events of runs that have ended, where their workflows ask for them.';
+comment on function {schema}.publish_run_ends is
+    'Internal: adds the events of ended runs to the outbox, if their workflows publish them.';
 
--- The same for runs that have been paused just now.
+-- The same for runs that were just paused.
 create or replace function {schema}.publish_pauses(
     run_ids bigint[], messages text[], at timestamptz
 ) returns void
@@ -192,4 +193,5 @@ begin
     perform pg_notify('pawl_{schema_name}', '-2');
 end
 $$;
-comment on function {schema}.publish_pauses is 'Internal: the events of runs that pause, where their workflows ask for them.';
+comment on function {schema}.publish_pauses is
+    'Internal: adds the events of paused runs to the outbox, if their workflows publish them.';

@@ -1,29 +1,30 @@
 -- Delivery: dispatchers claim events, in order per aggregate.
 --
--- A claim (claim_outbox) holds the outbox's lock exclusively, reports (report_outbox) share it: so a claim
--- sees every aggregate as it is, and one dispatcher at a time holds an aggregate. Both are short (lock order:
+-- A claim (claim_outbox) holds the outbox lock exclusively, reports (report_outbox) hold it shared. So a claim sees
+-- a consistent state of every aggregate, and one dispatcher at a time holds an aggregate. Both are short (lock order:
 -- functions/README.md).
 --
--- A pending event without lease and error has never been tried: its visible_at only says when to look at
--- it again. A claim that meets one behind an event of its aggregate that is leased, or waits for its next
--- try, moves its visible_at to that time: so a long line behind one failing event costs one look each,
--- and not one in every claim. The report that ends the waiting makes the next of the line due again.
+-- A pending event without lease and error has not been tried yet; its visible_at is only the time of the next check.
+-- If a claim finds such an event behind an event of its aggregate that is leased or waits for a retry, it sets
+-- visible_at to that time. So each event of a long line behind a failing event costs one check, and not one per claim.
+-- The report that ends the wait makes the next event of the line due again.
 --
--- What a claim reads is bounded by `qty`, however many events, aggregates or published events there are: due
--- events come from outbox_due in its order, lines from outbox_pending in its order. `between x and x` with
--- that order, and sorts switched off, leaves the planner no other index: with `= x` it walks the primary key over
--- published events. (Sorts that are needed have a cost that would start the JIT compiler, so that is off, too.)
--- Entries of events that were delivered stay in outbox_due until vacuum removes them, just where a claim begins
--- to read. So a caller that claims again and again passes the position from which it found due events
--- (from_at, from_id). A claim that finds none there begins at the start. Events that were committed late, behind the
+-- A claim reads a number of rows that depends only on `qty`, not on the number of events, aggregates or published
+-- events: due events come from outbox_due in index order, lines from outbox_pending in index order. `between x and x`
+-- with that order, and with sorts disabled, leaves the planner no other index: with `= x` it walks the primary key over
+-- published events. (Sorts that are needed anyway then have a cost that would start the JIT compiler, so that is
+-- disabled too.) Index entries of delivered events stay in outbox_due until vacuum removes them, exactly where a claim
+-- begins to read. So a caller that claims repeatedly passes the position from which it found due events (from_at,
+-- from_id). A claim that finds none there restarts at the beginning. Events that were committed late, before the
 -- position, are found by such a claim or by one without a position.
 
 create or replace function {schema}.outbox_lock_key() returns bigint
 language sql stable
 as $$ select hashint8extended(0, '{schema}.outbox'::regclass::oid::bigint) $$;
-comment on function {schema}.outbox_lock_key is 'Internal: the advisory lock of claims and reports of the outbox.';
+comment on function {schema}.outbox_lock_key is
+    'Internal: the key of the advisory lock for claims and reports of the outbox.';
 
--- Due events in the order of outbox_due, from a position on. Aligned arrays.
+-- Due events in the order of outbox_due, after a position. Aligned arrays.
 create or replace function {schema}.due_outbox(
     from_at timestamptz, from_id bigint, at timestamptz, max_rows integer,
     out ids bigint[], out aggregates text[], out first_at timestamptz
@@ -41,10 +42,10 @@ begin
     ) d;
 end
 $$;
-comment on function {schema}.due_outbox is 'Internal: the events that are due, from a position on.';
+comment on function {schema}.due_outbox is 'Internal: the events that are due, after a position.';
 
--- Up to `qty` events of these due ones and of their lines, at most `per_aggregate` of each line. `lines` tells
--- which belong together. Due events of lines that are leased or wait for a retry are moved aside.
+-- Up to `qty` of these due events and of their lines, at most `per_aggregate` of each line. `lines` has the line of
+-- each event. Due events of lines that are leased or wait for a retry are postponed.
 create or replace function {schema}.pick_outbox(
     due_ids bigint[], due_aggregates text[], qty integer, per_aggregate integer, at timestamptz,
     out ids bigint[], out lines bigint[]
@@ -52,9 +53,9 @@ create or replace function {schema}.pick_outbox(
 language plpgsql
 as $$
 declare
-    firsts     bigint[];       -- of each line, in the order in which they are due
-    aggregates text[];         -- '' for an event without one: a line of its own
-    blocked    timestamptz[];  -- until when; null if the line is free
+    firsts     bigint[];       -- first event of each line, in the order in which they are due
+    aggregates text[];         -- '' for an event without an aggregate, which is a line by itself
+    blocked    timestamptz[];  -- end of the blocking; null if the line is free
 begin
     select array_agg(l.id), array_agg(l.aggregate)
     into firsts, aggregates
@@ -111,8 +112,8 @@ end
 $$;
 comment on function {schema}.pick_outbox is 'Internal: the events that a claim takes.';
 
--- claim_outbox from a position on. The last row has no outbox_id: it holds the clock, when to claim again
--- (now, if there may be more), and the position for the next claim.
+-- claim_outbox after a position. The last row has no outbox_id: it has the current time, the time of the next claim
+-- (now if there may be more events), and the position for the next claim.
 create or replace function {schema}.claim_outbox_from(
     qty integer, per_aggregate integer, lease_ms bigint, from_at timestamptz, from_id bigint
 ) returns table (
@@ -141,7 +142,7 @@ begin
         perform {schema}.check_range('per_aggregate', per_aggregate, 1, {rule:max_batch});
         perform {schema}.check_range('lease_ms', lease_ms, 0, {schema}.longest_ms());
     end if;
-    -- Nearly always there is nothing: that takes no lock.
+    -- The usual case is that no event is due: that takes no lock.
     select d.* into seen from {schema}.due_outbox(start_at, start_id, at, 1) d;
     if seen.ids is null and start_at > '-infinity' then
         start_at := '-infinity';
@@ -156,7 +157,7 @@ begin
             from {schema}.pick_outbox(seen.ids, seen.aggregates, qty, per_aggregate, at) p;
             more := picked.ids is not null;
             exit when more;
-            if cardinality(seen.ids) >= wide then  -- all of them were moved aside
+            if cardinality(seen.ids) >= wide then  -- all of them were postponed
                 more := rounds = {rule:outbox_rounds} - 1;
                 exit when more;
                 rounds := rounds + 1;
@@ -191,11 +192,11 @@ begin
 end
 $$;
 comment on function {schema}.claim_outbox_from is
-    'claim_outbox for callers that claim again and again: begins at the position that the last claim has returned.';
+    'Like claim_outbox, for callers that claim repeatedly: continues at the position that the last claim returned.';
 
--- Up to `qty` events, at most `per_aggregate` of each aggregate, from its oldest pending one on. Those of
--- one aggregate come in order, next to each other. The last row has no outbox_id: it holds only the clock and
--- when to claim again: now, if there may be more, or when the next event is due.
+-- Up to `qty` events, at most `per_aggregate` of each aggregate, starting with its oldest pending one. Events of one
+-- aggregate are adjacent and in order. The last row has no outbox_id: it has only the current time and the time of the
+-- next claim, which is now if there may be more events, or the time at which the next event is due.
 create or replace function {schema}.claim_outbox(
     qty integer, per_aggregate integer default 100, lease_ms bigint default {rule:default_outbox_lease_ms}
 ) returns table (
@@ -210,10 +211,10 @@ as $$
     from {schema}.claim_outbox_from(qty, per_aggregate, lease_ms, null, null) c
 $$;
 comment on function {schema}.claim_outbox is
-    'Claims events for delivery, leased: in order per aggregate, which no other dispatcher gets meanwhile.';
+    'Claims and leases events for delivery, in order per aggregate. One dispatcher at a time holds an aggregate.';
 
--- kinds: published, retry (after delays_ms, with the error), park (with the error), release (as if it had
--- not been claimed). Returns done, lease_lost or invalid for each.
+-- kinds: published, retry (after delays_ms, with the error), park (with the error), release (as if it had not been
+-- claimed). Returns done, lease_lost or invalid for each.
 create or replace function {schema}.report_outbox(
     outbox_ids bigint[], deliveries integer[], kinds text[], errors text[] default null,
     delays_ms bigint[] default null
@@ -222,7 +223,7 @@ language plpgsql
 as $$
 declare
     now_at  timestamptz;
-    held    bigint[];  -- the places of the reports that were written
+    held    bigint[];  -- indexes of the reports that were written
     known   constant text[] := array['published', 'retry', 'park', 'release'];
     size    constant integer := coalesce(cardinality(outbox_ids), 0);
     invalid boolean[] := {schema}.invalid_times(size, delays_ms, 0, true);
@@ -236,7 +237,7 @@ begin
         deliveries := {schema}.valid_deliveries(deliveries, invalid);
     end if;
     perform pg_advisory_xact_lock_shared({schema}.outbox_lock_key());
-    -- Read under the lock: no claim that was before this report has seen a later time.
+    -- Read under the lock, so that no claim before this report has used a later time.
     now_at := {schema}.clock();
     with written as (
         update {schema}.outbox o
@@ -249,7 +250,7 @@ begin
             visible_at = case when n.kind = 'retry' then now_at + {schema}.ms(coalesce(n.delay_ms, 0))
                               else now_at end
         from (
-            -- In the order of their numbers: reports that overlap do not lock each other out.
+            -- In the order of their ids, so that overlapping batches of reports do not deadlock.
             select r.* from unnest(outbox_ids, deliveries, kinds, errors, delays_ms)
                 with ordinality as r (id, delivery, kind, error, delay_ms, place)
             order by r.id
@@ -271,17 +272,17 @@ begin
 end
 $$;
 comment on function {schema}.report_outbox is
-    'Reports the results of deliveries: published, retry, park or release. One outcome each.';
+    'Reports the results of deliveries: published, retry, park or release. Returns one outcome per item.';
 
 
--- Makes the first pending event of each of these aggregates due, if it only waited for others. Returns whether
--- a line can be claimed now: dispatchers that found it leased must be notified.
+-- Makes the first pending event of each aggregate due, if it was only postponed. Returns whether a line can be claimed
+-- now: dispatchers that found it leased must be notified.
 create or replace function {schema}.free_lines(aggregates text[], at timestamptz) returns boolean
 language plpgsql
 as $$
 declare
     firsts bigint[];
-    later  boolean[];  -- of each: it is not due yet
+    later  boolean[];  -- whether it is not due yet
 begin
     select array_agg(f.outbox_id), array_agg(f.visible_at > free_lines.at)
     into firsts, later
@@ -301,9 +302,9 @@ begin
     return firsts is not null;
 end
 $$;
-comment on function {schema}.free_lines is 'Internal: lets the next event of each aggregate be delivered.';
+comment on function {schema}.free_lines is 'Internal: makes the next event of each aggregate due.';
 
--- One parked event, or with null all of them, as if they had never been tried. Returns how many.
+-- Null retries all parked events. Attempts are reset, as if the event had not been tried.
 create or replace function {schema}.retry_parked(outbox_id bigint default null) returns bigint
 language plpgsql
 as $$
@@ -324,11 +325,10 @@ begin
     return retried;
 end
 $$;
-comment on function {schema}.retry_parked is
-    'Lets parked events be tried again: one, or all; returns how many.';
+comment on function {schema}.retry_parked is 'Retries one parked event, or all of them; returns how many.';
 
--- The numbers of a page of events. Each case reads one index in its order, so a page costs a page, however
--- many events there are; combined filters by type and aggregate read the events of the aggregate.
+-- The ids of a page of events. Each case reads one index in its order, so the cost depends on the page and not on the
+-- number of events; combined filters by type and aggregate read the events of the aggregate.
 create or replace function {schema}.outbox_page(
     wanted_status text, wanted_type text, wanted_aggregate text, wanted_run bigint, after_event bigint,
     max_rows integer
@@ -390,7 +390,7 @@ begin
     );
 end
 $$;
-comment on function {schema}.outbox_page is 'Internal: the numbers of a page of events.';
+comment on function {schema}.outbox_page is 'Internal: the ids of a page of events.';
 
 create or replace function {schema}.list_outbox(
     wanted_status text default null, wanted_type text default null, wanted_aggregate text default null,
@@ -410,9 +410,9 @@ as $$
     cross join lateral (select o.* from {schema}.outbox o where o.outbox_id = p.outbox_id offset 0) o
     order by p.place
 $$;
-comment on function {schema}.list_outbox is 'Events of the outbox, oldest first.';
+comment on function {schema}.list_outbox is 'Lists events of the outbox, oldest first.';
 
--- Looks at the hundred that have waited longest: what is tried again often may be older than these.
+-- Reads the hundred events that have been due longest. An event that is retried often may be older.
 create or replace function {schema}.outbox_lag_ms() returns bigint
 language plpgsql
 as $$
@@ -430,4 +430,4 @@ begin
 end
 $$;
 comment on function {schema}.outbox_lag_ms is
-    'The age of the oldest event that is due for delivery, in milliseconds; null where none is.';
+    'The age of the oldest event that is due for delivery, in milliseconds; null if none is due.';

@@ -1,37 +1,36 @@
--- The claim: hands out messages of a set of queues, in order of priority and arrival, with a lease.
+-- The claim: delivers messages of a set of queues, in order of priority and arrival, with a lease.
 --
--- Ready rows come from messages_ready, due rows (delays and leases that have ended) from messages_due,
--- at most `qty` of each, so neither a backlog nor a million timers that end at once is ever sorted.
+-- Ready rows come from messages_ready, due rows (whose delay or lease has ended) from messages_due, at most `qty` of
+-- each. So a claim never sorts a backlog, or a million timers that end at the same time.
 --
--- Both indexes keep entries of rows that are long gone until vacuum comes, and they lie just where a
--- claim begins to read. So a caller that claims again and again may tell how far it has come:
---   floor_priority, floor_message   the last row it got from the (single) queue: ready rows are taken
---                                   from there on, and above that priority. Rows committed late behind
---                                   the floor are found by the next claim without one; claims that
---                                   run short look again from the start by themselves.
---   looked_at, swept_at             up to when due rows were handed out, and when they were last looked
---                                   for from the very start. While ready rows fill the claim, due rows
---                                   are looked for every 100 ms, and from the start every 10 s.
+-- Both indexes keep entries of deleted rows until vacuum removes them, exactly where a claim begins to read. So a
+-- caller that claims repeatedly may pass how far it has read:
+--   floor_priority, floor_message   the last row that it got from the (single) queue. Ready rows are taken after it,
+--                                   and above that priority. Rows that were committed late, before the floor, are found
+--                                   by the next claim without a floor. A claim that finds too few rows restarts at the
+--                                   beginning by itself.
+--   looked_at, swept_at             the time up to which due rows were delivered, and the time at which they were last
+--                                   searched from the beginning. While ready rows fill the claim, due rows are searched
+--                                   every 100 ms, and from the beginning every 10 s.
 --
--- A message with two strikes came back twice without a report: it may kill its process, so it is
--- handed out alone; where others come, it is left for the next claim. At max_strikes it becomes a dead
--- letter here. A step that the last hand-out of a run has recorded is a report, too, though the message
--- was not written then.
+-- A message with two strikes was delivered twice without a report. It may crash its worker process, so it is delivered
+-- alone; if the claim takes other messages, it is left for the next claim. At max_strikes it becomes a dead letter
+-- here. For a run, a step recorded by the last delivery also counts as a report, although it does not write the message
+-- row.
 --
--- The last row returned has no message_id: it tells the clock, when the next row becomes due (or is
--- worth another look: others had it locked), whether due rows were looked for, the queue to start after
--- the next time, and whether queues were left out.
--- Its payload, if there is one, is for logs: messages whose leases had ended (lost) with their workers, and
--- messages that were not handed out because they are poison, with their queues and reasons.
--- A next_due that is not later than the clock means that due rows were left: none of them is older. That
--- is the looked_at of the next claim; without it the clock is.
+-- The last row has no message_id: it has the current time, the time at which the next row becomes due (or should be
+-- checked again, because another session has locked it), whether due rows were searched, the queue after which the next
+-- claim starts, and whether queues were left out. Its payload, if it is not null, is for logs: messages whose leases
+-- had ended (lost) with their workers, and messages that were not delivered because they are poison, with their queues
+-- and reasons. A next_due that is not later than the current time means that due rows were left, and none of them is
+-- older than it. It is the looked_at of the next claim; otherwise the current time is.
 --
 -- The parts are in queue/claim_parts.sql, in the order in which a claim uses them:
---   claim_scope    the queues from which it may take something
---   pick_ready     ready rows of one queue: mostly that is all
---   collect_due    due rows; poison is buried, a suspect singled out
+--   claim_scope    the queues from which it may take rows
+--   pick_ready     ready rows of one queue: usually this fills the claim
+--   collect_due    due rows; buries poison and separates a suspect
 --   pick_round     several queues, or due rows: top_level and merge_due, until the claim is full
---   find_next_due  when to come again
+--   find_next_due  when to claim again
 
 create or replace function {schema}.claim(
     queue_ids        bigint[],
@@ -58,16 +57,14 @@ declare
     scope          record;
     leases         interval[];
     picked         tid[];
-    suspect        tid[];        -- handed out alone
-    due_tids       tid[];        -- with the next three: due rows that are still to be merged with ready ones
+    suspect        tid[];        -- delivered alone
+    due_tids       tid[];        -- this and the next three: due rows that are not merged with ready rows yet
     due_ids        bigint[];
     due_priorities integer[];
     due_times      timestamptz[];
-    due_left       timestamptz;  -- from when on due rows are left
+    due_left       timestamptz;  -- due rows from this time on are left
+    due            record;       -- the result of collect_due(), if it was called
     progressed     tid[];
-    lost           bigint[];     -- leases that ended without a report; the next two are aligned
-    lost_deliveries integer[];
-    lost_workers   bigint[];
     log            json;
     remaining      integer := claim.qty;
     ceiling        integer := 2147483647;
@@ -88,33 +85,38 @@ begin
     looked := false;
     more := scope.more;
 
-    -- The usual case: one queue with plenty to do.
+    -- The usual case: one queue with enough ready rows.
     if cardinality(scope.live) = 1 then
         picked := coalesce(({schema}.pick_ready(
             scope.live[1], claim.qty, claim.floor_priority, claim.floor_message
         )).tids, '{}');
     end if;
 
-    -- The first pass leaves due rows out if they were collected just now; the second comes only when
-    -- ready rows did not fill the claim.
+    -- The first pass skips due rows if they were collected recently; the second pass is needed only if ready rows did
+    -- not fill the claim.
     for pass in 1..2 loop
         exit when remaining = 0 or looked or scope.live is null;
         if pass = 2 or claim.looked_at is null or at - claim.looked_at >= interval '100 milliseconds'
            or (cardinality(scope.live) = 1 and cardinality(picked) < claim.qty) then
             looked := true;
-            select d.tids, d.ids, d.priorities, d.times, d.left_at, d.suspect, d.progressed, d.lost,
-                   d.lost_deliveries, d.lost_workers, d.log, scope.more or d.buried
-            into due_tids, due_ids, due_priorities, due_times, due_left, suspect, progressed, lost,
-                 lost_deliveries, lost_workers, log, more
-            from {schema}.collect_due(
-                scope.live, scope.strikes_limits, remaining, remaining = claim.qty, due_floor, at) d;
+            due := {schema}.collect_due(
+                scope.live, scope.strikes_limits, remaining, remaining = claim.qty, due_floor, at);
+            due_tids := due.tids;
+            due_ids := due.ids;
+            due_priorities := due.priorities;
+            due_times := due.times;
+            due_left := due.left_at;
+            suspect := due.suspect;
+            progressed := due.progressed;
+            log := due.log;
+            more := scope.more or due.buried;
             if suspect is not null then
                 picked := suspect;
                 remaining := 1;
             end if;
         end if;
 
-        -- Rounds over several queues, or with due rows; one queue alone has its rows picked already.
+        -- Rounds over several queues, or with due rows. For one queue without due rows, the rows are picked already.
         rounds := suspect is null and (cardinality(scope.live) > 1 or due_ids is not null);
         while remaining > 0 loop
             if rounds then
@@ -126,7 +128,7 @@ begin
             update {schema}.messages m
             set state = 'leased', delivery = m.delivery + 1,
                 strikes = case when m.ctid = any(progressed) then 1 else m.strikes + 1 end,
-                -- A worker extends its leases, whatever the timeout of a task is.
+                -- A worker extends its leases, so the timeout of a task does not matter.
                 visible_at = at + coalesce(case when claim.worker_id is null then {schema}.ms(m.lease_ms) end,
                                            leases[array_position(scope.live, m.queue_id)]),
                 worker_id = claim.worker_id
@@ -139,7 +141,7 @@ begin
             exit when not rounds;
             if got = 0 then
                 exit when round.level is null;
-                ceiling := round.level - 1;  -- other claims hold all of this level
+                ceiling := round.level - 1;  -- other claims have locked all rows of this level
             end if;
             if due_ids is not null then
                 select array_agg(d.tid), array_agg(d.message_id), array_agg(d.priority), array_agg(d.due_at)
@@ -150,9 +152,11 @@ begin
         end loop;
         picked := null;
     end loop;
-    if lost is not null then
-        perform {schema}.add_lost_leases(lost, lost_deliveries, lost_workers, at);
-        perform {schema}.give_attempts_back(lost, lost_deliveries, lost_workers);
+    if looked then
+        if due.lost is not null then
+            perform {schema}.add_lost_leases(due.lost, due.lost_deliveries, due.lost_workers, at);
+            perform {schema}.give_attempts_back(due.lost, due.lost_deliveries, due.lost_workers);
+        end if;
     end if;
 
     next_due := least(due_left, (select min(t) from unnest(due_times) t));
@@ -165,7 +169,34 @@ begin
 end
 $$;
 comment on function {schema}.claim is
-    'Hands out ready messages of a set of queues; the last row tells about the claim itself.';
+    'Delivers ready messages of a set of queues. The last row describes the claim itself.';
+
+-- For dequeue() of the C++ library: finds a queue and claims from it in one round trip. Callers that wait for a message
+-- need the last row of the claim, and the id of the queue, which that row has here.
+create or replace function {schema}.claim_queue(
+    queue_name       text,
+    qty              integer default 1,
+    lease_ms         bigint default null,
+    default_lease_ms bigint default {rule:default_lease_ms}
+) returns table (
+    message_id bigint, queue_id bigint, priority integer, delivery integer, strikes integer,
+    attempts integer, enqueued_at timestamptz, visible_at timestamptz, last_error text, payload json,
+    now_at timestamptz, next_due timestamptz, looked boolean, last_queue bigint, more boolean
+)
+language plpgsql
+as $$
+declare
+    id bigint := {schema}.dequeuable(claim_queue.queue_name);
+begin
+    return query
+    select c.message_id, id, c.priority, c.delivery, c.strikes, c.attempts, c.enqueued_at, c.visible_at,
+           c.last_error, c.payload, c.now_at, c.next_due, c.looked, c.last_queue, c.more
+    from {schema}.claim(array[id], claim_queue.qty, claim_queue.lease_ms,
+                        default_lease_ms => claim_queue.default_lease_ms) c;
+end
+$$;
+comment on function {schema}.claim_queue is
+    'Delivers ready messages of one queue, like dequeue. The last row describes the claim itself, like that of claim.';
 
 create or replace function {schema}.dequeue(
     queue_name text, qty integer default 1, lease_ms bigint default null
@@ -182,4 +213,4 @@ as $$
     order by c.priority desc, c.message_id
 $$;
 comment on function {schema}.dequeue is
-    'Hands out up to qty messages of a queue with a lease; settle each by its id and delivery.';
+    'Delivers up to qty messages of a queue with a lease. Settle each by its id and delivery.';

@@ -1,9 +1,9 @@
 -- The parts of claim() (queue/claim.sql). They run under its planner settings.
 
--- The queues that are worth a look, not paused. A narrow set (up to 32) is taken as it is, starting
--- after `after_queue`. Of a wide one only queues that have rows, found by skipping through the two
--- indexes, each at most 32 steps from behind `after_queue` on; `more` says that the end was not
--- reached, and last_queue where to go on (0: from the start).
+-- The queues to search, without paused ones. A narrow set (up to 32) is taken as it is, starting after `after_queue`.
+-- Of a wide set only queues with rows are taken; they are found by a skip scan through the two indexes, at most 32
+-- steps each, starting after `after_queue`. `more` means that the scans did not reach the end; the next claim continues
+-- after last_queue (0: from the beginning).
 create or replace function {schema}.claim_scope(
     queue_ids bigint[], after_queue bigint,
     out live bigint[], out leases_ms bigint[], out strikes_limits integer[], out last_queue bigint,
@@ -38,7 +38,7 @@ begin
             select * from ready_queues union all select * from due_queues
         )
         select array_agg(distinct s.queue_id) filter (where s.steps > 0 and s.queue_id = any(queue_ids)),
-               -- Where the first of the two that did not reach the end has stopped.
+               -- The first position of the scans that did not reach the end.
                coalesce(min(s.queue_id) filter (where s.steps = narrow), 0)
         into candidates, last_queue
         from scanned s;
@@ -53,13 +53,13 @@ begin
         order by q.queue_id <= after_queue, q.queue_id
     ) q;
     if cardinality(queue_ids) <= narrow then
-        last_queue := live[1];  -- another queue goes first the next time
+        last_queue := live[1];  -- the next claim starts with another queue
     end if;
 end
 $$;
-comment on function {schema}.claim_scope is 'Internal: the queues from which a claim may take something.';
+comment on function {schema}.claim_scope is 'Internal: the queues from which a claim may take rows.';
 
--- The first ready rows of a queue, locked; behind the floor, or above its priority, where that is enough.
+-- The first ready rows of a queue, locked; after the floor, or above its priority, if these are enough.
 create or replace function {schema}.pick_ready(
     queue bigint, qty integer, floor_priority integer, floor_message bigint,
     out tids tid[], out ids bigint[]
@@ -96,14 +96,14 @@ end
 $$;
 comment on function {schema}.pick_ready is 'Internal: the next ready rows of one queue, locked.';
 
--- Due rows (delays and leases that have ended) of the queues, up to qty of each, locked, and judged:
---   tids, ids, priorities, times   can be handed out; aligned
---   left_at      from when on due rows were left
---   suspect      came back twice without a report: it is handed out alone, and only if nothing else was (`alone`)
---   progressed   those whose last hand-out has recorded a step: that counts as a report
+-- Due rows (whose delay or lease has ended) of the queues, up to qty of each, locked and classified:
+--   tids, ids, priorities, times   rows that can be delivered; aligned
+--   left_at      due rows from this time on were left
+--   suspect      delivered twice without a report: delivered alone, and only if no other row was taken (`alone`)
+--   progressed   rows whose last delivery has recorded a step, which counts as a report
 --   lost...      leases that ended without a report
 --   buried       poison was found and buried: there may be more due rows behind it
---   log          what the claim reports of lost leases and poison
+--   log          the lost leases and the poison, for the last row of the claim
 create or replace function {schema}.collect_due(
     live bigint[], strikes_limits integer[], qty integer, alone boolean, due_floor timestamptz, at timestamptz,
     out tids tid[], out ids bigint[], out priorities integer[], out times timestamptz[], out left_at timestamptz,
@@ -130,7 +130,7 @@ begin
            array_agg(d.message_id) filter (where d.state = 'leased' and not d.poison),
            array_agg(d.delivery) filter (where d.state = 'leased' and not d.poison),
            array_agg(d.worker_id) filter (where d.state = 'leased' and not d.poison),
-           -- A queue that gave as many as were asked for has more, none of them older.
+           -- A queue that returned as many rows as requested has more, none of them older.
            min(d.last_of_queue) filter (where d.of_queue >= qty)
     into tids, ids, priorities, times, poison, poison_queues, reasons, suspect_id, suspect_time,
          progressed, lost, lost_deliveries, lost_workers, left_at
@@ -152,14 +152,14 @@ begin
                 select from {schema}.steps s
                 where s.run_id = x.message_id and s.delivery = x.delivery
                   and s.status <> 'RUNNING'
-                offset 0  -- one look-up, whatever the planner believes about the table
+                offset 0  -- one lookup, independent of the planner's statistics
             ) as progressed
-            offset 0  -- or the look is repeated wherever its result is used
+            offset 0  -- else the lookup is repeated wherever its result is used
         ) p
         cross join lateral (
             select g.good, g.poison, not g.good and not g.poison as suspect
             from (
-                -- A task that no worker held is judged by its attempts: see fail_exhausted().
+                -- A task of a poller is limited by its attempts and not by strikes: see fail_exhausted().
                 select p.progressed or x.hand_outs < least({rule:suspect_strikes}, h.strikes_limit) as good,
                        not p.progressed and x.hand_outs >= h.strikes_limit
                            and (not x.is_task or x.worker_id is not null) as poison
@@ -186,9 +186,9 @@ begin
 end
 $$;
 comment on function {schema}.collect_due is
-    'Internal: due rows for a claim, locked; buries poison among them, and singles out suspects.';
+    'Internal: due rows for a claim, locked. Buries poison and separates suspects.';
 
--- The highest priority (up to a ceiling) that a ready row of any queue has, and the queues that have it.
+-- The highest priority (up to a ceiling) of the ready rows of all queues, and the queues that have such rows.
 create or replace function {schema}.top_level(
     live bigint[], ceiling integer, out level integer, out heads bigint[]
 )
@@ -210,7 +210,7 @@ end
 $$;
 comment on function {schema}.top_level is 'Internal: the highest priority of ready rows, and the queues that have it.';
 
--- Ready rows of a level, shared among the queues that have it, merged with the due rows of at least that priority.
+-- Ready rows of one priority, shared among the queues that have it, merged with the due rows of at least that priority.
 create or replace function {schema}.merge_due(
     level integer, heads bigint[], qty integer, due_tids tid[], due_ids bigint[], due_priorities integer[]
 ) returns tid[]
@@ -240,10 +240,11 @@ begin
     );
 end
 $$;
-comment on function {schema}.merge_due is 'Internal: the next rows of one priority, with the due rows that go before.';
+comment on function {schema}.merge_due is
+    'Internal: the next rows of one priority, merged with the due rows that precede them.';
 
--- One round of a claim over several queues, or with due rows; null tids: there is nothing more. `level` is the
--- priority to which the round was restricted, if it was: the next round may have to go below it.
+-- One round of a claim over several queues, or with due rows. Null tids mean that no row is left. `level` is the
+-- priority to which the round was restricted, if any: the next round may have to use a lower one.
 create or replace function {schema}.pick_round(
     live bigint[], qty integer, ceiling integer, due_tids tid[], due_ids bigint[], due_priorities integer[],
     out tids tid[], out level integer
@@ -256,7 +257,7 @@ declare
     top     record;
 begin
     if due_ids is null then
-        -- Mostly all have one priority: then a fair share of each queue is right.
+        -- Usually all rows have one priority: then each queue gets a fair share.
         select (array_agg(r.tid))[1:qty], min(r.priority) = max(r.priority)
         into tids, uniform
         from unnest(live) as h (queue_id)
@@ -274,20 +275,21 @@ begin
     tids := {schema}.merge_due(level, top.heads, qty, due_tids, due_ids, due_priorities);
 end
 $$;
-comment on function {schema}.pick_round is 'Internal: what a claim takes next from several queues and due rows.';
+comment on function {schema}.pick_round is
+    'Internal: the rows that a claim takes next from several queues and due rows.';
 
--- When to look again for a row that is there since then, but which others have locked: what is locked for long is
--- looked at less and less often.
+-- When to check again for a row that has been available since then but is locked by another session. The interval grows
+-- with the age of the lock.
 create or replace function {schema}.look_again(since timestamptz, at timestamptz) returns timestamptz
-language sql stable  -- as what it calls: else it is not inlined, and costs a tenth of a claim
+language sql stable  -- like the functions that it calls: otherwise it is not inlined, and costs a tenth of a claim
 as $$
     select case when since is not null
                 then at + least(interval '500 ms', greatest(interval '10 ms', (at - since) / 2)) end
 $$;
-comment on function {schema}.look_again is 'Internal: when to look again for a row that others have locked.';
+comment on function {schema}.look_again is 'Internal: when to check again for a row that another session has locked.';
 
--- For a claim that got less than it asked for. Rows that it could have taken are still there: others have them
--- locked, maybe without taking them, so it is worth to look again soon. Null: there are none.
+-- For a claim that got fewer rows than it asked for. Rows that it could have taken may be locked by other sessions,
+-- which may not take them, so the caller should check again soon. Null if there are no such rows.
 create or replace function {schema}.look_again_at(queue_ids bigint[], due_floor timestamptz, at timestamptz)
 returns timestamptz
 language plpgsql
@@ -310,9 +312,9 @@ begin
     return {schema}.look_again(since, at);
 end
 $$;
-comment on function {schema}.look_again_at is 'Internal: when to look again for rows that others have locked.';
+comment on function {schema}.look_again_at is 'Internal: when to check again for rows that other sessions have locked.';
 
--- When the next row of the queues becomes due, or is worth another look.
+-- When the next row of the queues becomes due, or should be checked again.
 create or replace function {schema}.find_next_due(live bigint[], due_floor timestamptz, at timestamptz)
 returns timestamptz
 language plpgsql
@@ -328,4 +330,4 @@ begin
     ));
 end
 $$;
-comment on function {schema}.find_next_due is 'Internal: when a claim that ran short should be repeated.';
+comment on function {schema}.find_next_due is 'Internal: when a claim that found too few rows should be repeated.';

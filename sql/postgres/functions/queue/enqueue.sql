@@ -1,7 +1,7 @@
--- Enqueue. `wake` sends the NOTIFY inside the caller's transaction; the C++ store sends it after its
--- commit instead, because commits with a NOTIFY queue behind one global lock.
+-- Enqueue. With `wake`, the function sends the NOTIFY inside the caller's transaction. The C++ store sends it after its
+-- commit instead, because commits with a NOTIFY are serialized by one global lock.
 
--- All or nothing. Arrays are aligned; null times mean now. Returns the ids in the order given.
+-- All or nothing. The arrays are aligned; a null time means now.
 create or replace function {schema}.enqueue_batch(
     queue_name text,
     payloads   json[],
@@ -21,9 +21,9 @@ begin
     perform {schema}.check_aligned(
         coalesce(cardinality(payloads), 0), cardinality(priorities), cardinality(delays_ms), cardinality(ats));
     if num_nulls(variadic payloads) > 0 then
-        raise exception 'a payload is null: pass the JSON null' using errcode = 'PW003';
+        raise exception 'a payload is null; pass the JSON value null' using errcode = 'PW003';
     end if;
-    -- `queues` is read again behind the lock: the queue may just have been deleted, and made again.
+    -- `queues` is read again behind the lock: the queue may have been deleted and created again.
     loop
         id := {schema}.queue_id(queue_name);
         perform {schema}.refuse_workflow_queue(id);
@@ -57,8 +57,7 @@ begin
     return coalesce(ids, '{}');
 end
 $$;
-comment on function {schema}.enqueue_batch is
-    'Adds messages to a queue, all or nothing; returns their ids in order.';
+comment on function {schema}.enqueue_batch is 'Adds messages to a queue, all or nothing; returns their ids in order.';
 
 create or replace function {schema}.enqueue(
     queue_name text,
@@ -73,4 +72,5 @@ as $$
         queue_name, array[payload], array[priority], array[delay_ms], array[at]
     ))[1]
 $$;
-comment on function {schema}.enqueue(text, json, integer, bigint, timestamptz) is 'Adds one message to a queue; returns its id.';
+comment on function {schema}.enqueue(text, json, integer, bigint, timestamptz) is
+    'Adds one message to a queue; returns its id.';

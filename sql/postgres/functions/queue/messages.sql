@@ -1,8 +1,8 @@
--- Look-ups, and the archive's own operations.
+-- Lookups of messages, and operations on the archive.
 
--- A page of ids, in the order of ids. Ready messages lie in the order of priority and id, the others in the order of
--- their times: a page is merged from the pages of each priority and from up to 10000 others. If there are more
--- priorities or others, the page is found among the messages of all queues, of which these are then a good part.
+-- A page of ids in ascending order. The index has ready messages by priority and id, and the others by time: a page is
+-- merged from one page per priority and from up to 10000 others. If there are more priorities or others, the page is
+-- found by scanning the messages of all queues by id; in this case many of them belong to this queue.
 create or replace function {schema}.message_page(
     queue_id bigint, wanted_state text, after_message bigint, max_rows integer, now_at timestamptz
 ) returns bigint[]
@@ -100,9 +100,9 @@ begin
 end
 $$;
 comment on function {schema}.list_messages is
-    'Live messages of a queue by id, page by page: pass the last id as after_message.';
+    'Lists live messages of a queue by id, page by page: pass the last id as after_message.';
 
--- The range of the queue instead of its id alone: no plan can walk the archive of all queues in the order of ids.
+-- The condition is a range of queue ids, so that no plan can walk the archive of all queues in the order of ids.
 create or replace function {schema}.list_archive(
     queue_name text, wanted_dead boolean default null, after_message bigint default 0,
     max_rows integer default {rule:default_page_rows}
@@ -128,9 +128,9 @@ begin
 end
 $$;
 comment on function {schema}.list_archive is
-    'Archived messages of a queue by id, page by page; wanted_dead: only dead letters, or none.';
+    'Lists archived messages of a queue by id, page by page. wanted_dead selects only dead letters, or only the others.';
 
--- The message keeps its id, and its deliveries go on counting, so that old holders stay fenced.
+-- The message keeps its id and continues its delivery numbers, so that earlier holders stay fenced.
 create or replace function {schema}.replay(queue_name text, only_message bigint default null)
 returns bigint
 language plpgsql
@@ -160,7 +160,7 @@ begin
 end
 $$;
 comment on function {schema}.replay is
-    'Puts one archived message, or every dead letter, back into the queue; returns how many.';
+    'Moves one archived message, or all dead letters, back into the queue; returns how many.';
 
 create or replace function {schema}.purge_archive(queue_name text, wanted_dead boolean default null)
 returns bigint

@@ -1,7 +1,7 @@
--- Queues: definition and administration. Errors use the class PW of SQLSTATEs (docs/errors.md).
+-- Queues: definition and administration. Errors use SQLSTATEs of the class PW (docs/errors.md).
 
--- Producers share a queue until their transaction ends, delete_queue needs it exclusively: no message is left without its
--- queue. How: functions/README.md, 7 of the lock order, and docs/decisions/0030.
+-- Producers hold the queue's lock shared until their transaction ends, delete_queue holds it exclusively: so no message
+-- stays behind without its queue. See functions/README.md, number 7 of the lock order, and docs/decisions/0030.
 create or replace function {schema}.queue_lock_key(queue_id bigint) returns bigint
 language sql stable
 as $$ select hashint8extended(queue_id, '{schema}.messages'::regclass::oid::bigint) $$;
@@ -19,7 +19,8 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.share_queues is 'Internal: keeps these queues from being deleted until the transaction ends.';
+comment on function {schema}.share_queues is
+    'Internal: prevents the deletion of these queues until the transaction ends.';
 
 create or replace function {schema}.try_share_queue(queue_id bigint) returns boolean
 language plpgsql
@@ -32,7 +33,8 @@ begin
     return found;
 end
 $$;
-comment on function {schema}.try_share_queue is 'Internal: the same without waiting; false if it is being deleted.';
+comment on function {schema}.try_share_queue is
+    'Internal: like share_queues() for one queue, without waiting; false if it is being deleted.';
 
 create or replace function {schema}.lock_queue(queue_id bigint) returns void
 language plpgsql
@@ -44,8 +46,8 @@ end
 $$;
 comment on function {schema}.lock_queue is 'Internal: locks a queue exclusively.';
 
--- Behind that lock `queues` is read again, for the queue may just have been deleted. In a transaction that keeps
--- its first snapshot such a look sees nothing new; to lock the row fails there (40001) where it is gone.
+-- Behind that lock `queues` is read again, because the queue may have been deleted. In a transaction with an old
+-- snapshot that read shows the deleted row; locking the row fails there (40001) if it is gone.
 create or replace function {schema}.recheck_queues(queue_ids bigint[]) returns void
 language plpgsql
 as $$
@@ -55,7 +57,8 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.recheck_queues is 'Internal: fails where a queue is gone that an old snapshot still shows.';
+comment on function {schema}.recheck_queues is
+    'Internal: fails if a queue that an old snapshot still shows was deleted.';
 
 create or replace function {schema}.queue_id(queue_name text) returns bigint
 language plpgsql stable
@@ -71,9 +74,9 @@ begin
     return found_id;
 end
 $$;
-comment on function {schema}.queue_id is 'The id of a queue; an error where there is none.';
+comment on function {schema}.queue_id is 'The id of a queue; raises if it does not exist.';
 
--- What runs live on is not to be filled, emptied or changed by hand.
+-- Users must not add, delete or change the messages and the queue of a workflow directly.
 create or replace function {schema}.refuse_workflow_queue(queue_id bigint) returns void
 language plpgsql stable
 as $$
@@ -85,9 +88,9 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.refuse_workflow_queue is 'Internal: an error where the queue is a workflow''s.';
+comment on function {schema}.refuse_workflow_queue is 'Internal: raises if the queue belongs to a workflow.';
 
--- Refuses the queues of workflows: a plain dequeue has no way to end a run or a task.
+-- Refuses queues of workflows, because a plain dequeue cannot end a run or a task.
 create or replace function {schema}.dequeuable(queue_name text) returns bigint
 language plpgsql stable
 as $$
@@ -98,13 +101,13 @@ begin
         raise exception '{text:queue_of_tasks}', queue_name
             using errcode = 'PW009';
     end if;
-    return {schema}.readable(queue_name);
+    return {schema}.readable_queue(queue_name);
 end
 $$;
-comment on function {schema}.dequeuable is 'Internal: the id of a queue that carries plain messages.';
+comment on function {schema}.dequeuable is 'Internal: the id of a queue of plain messages; raises for other queues.';
 
--- The same, but for flows: read_with_poll() hands out their tasks.
-create or replace function {schema}.readable(queue_name text) returns bigint
+-- Like dequeuable(), but accepts flows: read_with_poll() delivers their tasks.
+create or replace function {schema}.readable_queue(queue_name text) returns bigint
 language plpgsql stable
 as $$
 declare
@@ -117,9 +120,10 @@ begin
     return id;
 end
 $$;
-comment on function {schema}.readable is 'Internal: the id of a queue that does not carry the runs of a workflow.';
+comment on function {schema}.readable_queue is
+    'Internal: the id of a queue of plain messages or tasks; raises for queues of runs.';
 
--- Only options that are given are changed; an empty dead_letter_queue goes back to the archive.
+-- Changes only the given options. An empty dead_letter_queue removes the setting: dead letters go to the archive.
 create or replace function {schema}.create_queue(
     queue_name        text,
     keep_archive      boolean default null,
@@ -148,7 +152,7 @@ begin
     perform {schema}.check_range('max_attempts', max_attempts, 0, {rule:max_attempts});
     while dead_letter_queue <> '' loop
         forward_to := {schema}.queue_id(dead_letter_queue);
-        -- Locked, it cannot be deleted under our hands.
+        -- The row lock prevents a concurrent deletion.
         perform from {schema}.queues q where q.queue_id = forward_to for key share;
         exit when found;
     end loop;
@@ -171,11 +175,10 @@ begin
     perform {schema}.refuse_workflow_queue(u) from unnest(array[id, forward_to]) u;
 end
 $$;
-comment on function {schema}.create_queue is
-    'Creates a queue, or changes the options given of an existing one.';
+comment on function {schema}.create_queue is 'Creates a queue, or changes the given options of an existing queue.';
 
--- Every live message of a queue, in one statement, through the indexes of both states: no message that changes its
--- state meanwhile is missed.
+-- Deletes all live messages in one statement through the indexes of both states, so that a message that changes its
+-- state concurrently is not missed.
 create or replace function {schema}.delete_messages(queue_id bigint) returns bigint
 language plpgsql
 as $$
@@ -217,7 +220,7 @@ begin
 end
 $$;
 comment on function {schema}.delete_queue is
-    'Deletes a queue with its archive; refused while live messages or dead letters are there, unless forced.';
+    'Deletes a queue and its archive. Refused while it has live messages or dead letters, unless force is true.';
 
 create or replace function {schema}.pause_queue(queue_name text, paused boolean default true)
 returns void
@@ -231,7 +234,7 @@ begin
 end
 $$;
 comment on function {schema}.pause_queue is
-    'Paused: enqueue works, claims return nothing. Pass false to resume.';
+    'Pauses a queue: enqueue works, claims return nothing. Pass false to resume it.';
 
 create or replace function {schema}.purge_queue(queue_name text) returns bigint
 language plpgsql
@@ -243,4 +246,4 @@ begin
     return {schema}.delete_messages(id);
 end
 $$;
-comment on function {schema}.purge_queue is 'Deletes every live message of the queue; returns how many.';
+comment on function {schema}.purge_queue is 'Deletes all live messages of a queue; returns how many.';

@@ -1,103 +1,110 @@
--- Settling: what the holder of a delivery may do with a message. Every function takes aligned arrays,
--- never waits for a lock, never raises for data, and returns one outcome per item:
+-- Settling: the operations of the holder of a delivery. Every function takes aligned arrays, never waits for a lock,
+-- never raises for data, and returns one outcome per item:
 --
---   done        recorded (or: already recorded by this same delivery, where `repeated`)
+--   done        recorded (with `repeated` also: already recorded by this delivery)
 --   lease_lost  this delivery is not the last one, or it is settled: nothing was changed
---   cancelled   the same, because the message was a run's that was cancelled or deleted
---   busy        somebody has the row locked at the moment: ask again
---   invalid     what was given can never be recorded, a time out of bounds for example: nothing was changed
---   workflow_queue   of archive, delete, fail and bury: the message carries a run or a task, which end by their own
---               functions; their holders may extend, release and hand them back
+--   cancelled   the same, because the message belonged to a run that was cancelled or deleted
+--   busy        another session has locked the row: try again
+--   invalid     an argument can never be recorded, for example a time out of bounds: nothing was changed
+--   workflow_queue   for archive, delete, fail and bury: the message belongs to a run or a task, which other
+--               functions end; its holder may extend, release and hand it back
 --
--- `repeated` is for a caller whose earlier commit lost its answer: what this delivery may have written
--- then counts as done.
+-- `repeated` is for a caller whose earlier commit lost its answer: if this delivery may have been settled then, the
+-- outcome is done.
 --
--- The planner settings are part of the functions, because statistics of a queue table are always
--- wrong: nobody's plan can go bad, whoever calls. Rows are addressed by ctid behind the lock, which
--- saves a second look-up and is safe because a locked row cannot move.
+-- The planner settings are part of the functions, because the statistics of a queue table are always wrong. So the plan
+-- does not depend on the caller's settings or on statistics. Locked rows are addressed by ctid, which saves a second
+-- lookup and is safe because a locked row cannot move.
 
--- The rows of these leases that can be settled now, locked in id order.
+-- Locks the rows of these leases that can be settled now, in the order of ids. PL/pgSQL keeps the plan; the server
+-- would plan the body of an SQL function again for each call, which takes longer than settling one message.
 create or replace function {schema}.lock_leases(
     message_ids bigint[], deliveries integer[],
-    out tids tid[], out ids bigint[], out held_deliveries integer[]
+    out tids tid[], out ids bigint[], out held_deliveries integer[], out queues bigint[]
 )
-language sql
+language plpgsql
 as $$
-    select array_agg(held.tid), array_agg(held.message_id), array_agg(held.delivery)
+begin
+    select array_agg(held.tid), array_agg(held.message_id), array_agg(held.delivery), array_agg(held.queue_id)
+    into tids, ids, held_deliveries, queues
     from (
-        -- One look-up per lease, whatever the planner believes about the table.
-        select r.tid, r.message_id, l.delivery
+        -- One lookup per lease, independent of the planner's statistics.
+        select r.tid, r.message_id, l.delivery, r.queue_id
         from (
             select u.message_id, u.delivery
             from unnest(message_ids, deliveries) as u (message_id, delivery)
             order by u.message_id
         ) l
         cross join lateral (
-            select m.ctid as tid, m.message_id from {schema}.messages m
+            select m.ctid as tid, m.message_id, m.queue_id from {schema}.messages m
             where m.message_id = l.message_id and m.delivery = l.delivery
-              and m.state || '' = 'leased'  -- as a plain state it would invite the index messages_due
+              and m.state || '' = 'leased'  -- with a plain condition the planner might choose messages_due
             for update skip locked
         ) r
-    ) held
+    ) held;
+end
 $$;
 comment on function {schema}.lock_leases is 'Internal: locks the messages of these leases.';
 
--- Skips messages that carry a run or a task; the check is part of the locking scan.
+-- Leaves out messages of runs and tasks.
 create or replace function {schema}.lock_plain_leases(
     message_ids bigint[], deliveries integer[],
     out tids tid[], out ids bigint[], out held_deliveries integer[]
 )
-language sql
+language plpgsql
 as $$
-    select array_agg(held.tid), array_agg(held.message_id), array_agg(held.delivery)
-    from (
-        select r.tid, r.message_id, l.delivery
-        from (
-            select u.message_id, u.delivery
-            from unnest(message_ids, deliveries) as u (message_id, delivery)
-            order by u.message_id
-        ) l
-        cross join lateral (
-            select m.ctid as tid, m.message_id from {schema}.messages m
-            where m.message_id = l.message_id and m.delivery = l.delivery
-              and m.state || '' = 'leased'
-              and not exists (select from {schema}.workflows w where w.workflow_id = m.queue_id offset 0)
-            for update skip locked
-        ) r
-    ) held
+declare
+    held record := {schema}.lock_leases(message_ids, deliveries);
+begin
+    tids := held.tids;
+    ids := held.ids;
+    held_deliveries := held.held_deliveries;
+    -- One lookup for the batch: its messages mostly have one queue, and the queue of a workflow is an error.
+    if exists (select from {schema}.workflows w where w.workflow_id = any(held.queues)) then
+        select array_agg(l.tid), array_agg(l.message_id), array_agg(l.delivery)
+        into tids, ids, held_deliveries
+        from unnest(held.tids, held.ids, held.held_deliveries, held.queues) as l (tid, message_id, delivery, queue_id)
+        where not exists (select from {schema}.workflows w where w.workflow_id = l.queue_id offset 0);
+    end if;
+end
 $$;
 comment on function {schema}.lock_plain_leases is
-    'Internal: locks the messages of these leases, but for those of runs and tasks.';
+    'Internal: locks the messages of these leases, except those of runs and tasks.';
 
--- Why some leases could not be locked: only called when that happened. A message of which nothing is
--- left was deleted; in doubt, by us. A run remembers the delivery that ended it.
+-- The reasons why leases could not be locked; called only in this case. If neither the message nor a record of it
+-- exists, it was deleted; with `repeated`, by this delivery. A run stores the delivery that ended it.
 create or replace function {schema}.settle_outcomes(
     message_ids bigint[], deliveries integer[], settled bigint[], settled_deliveries integer[],
     repeated boolean
 ) returns text[]
-language sql
+language plpgsql
 as $$
-    select array_agg(
-        case
-            when (l.message_id, l.delivery) in (select * from unnest(settled, settled_deliveries)) then 'done'
-            when m.delivery = l.delivery and m.state = 'leased' then 'busy'
-            when exists (
-                select from {schema}.runs r where r.run_id = l.message_id and r.status = 'CANCELLED'
-                offset 0  -- one look-up, whatever the planner believes about the table
-            ) then 'cancelled'
-            when not repeated then 'lease_lost'
-            when coalesce(
-                m.delivery, a.delivery,
-                (select r.delivery from {schema}.runs r where r.run_id = l.message_id), l.delivery
-            ) = l.delivery then 'done'
-            else 'lease_lost'
-        end order by l.ordinality
-    )
-    from unnest(message_ids, deliveries) with ordinality as l (message_id, delivery, ordinality)
-    left join {schema}.messages m on m.message_id = l.message_id
-    left join {schema}.archive a on a.message_id = l.message_id
+begin
+    return (
+        select array_agg(
+            case
+                when (l.message_id, l.delivery) in (select * from unnest(settled, settled_deliveries)) then 'done'
+                when m.delivery = l.delivery and m.state = 'leased' then 'busy'
+                when exists (
+                    select from {schema}.runs r where r.run_id = l.message_id and r.status = 'CANCELLED'
+                    offset 0  -- one lookup, independent of the planner's statistics
+                ) then 'cancelled'
+                when not repeated then 'lease_lost'
+                when coalesce(
+                    m.delivery, a.delivery,
+                    (select r.delivery from {schema}.runs r where r.run_id = l.message_id), l.delivery
+                ) = l.delivery then 'done'
+                else 'lease_lost'
+            end order by l.ordinality
+        )
+        from unnest(message_ids, deliveries) with ordinality as l (message_id, delivery, ordinality)
+        left join {schema}.messages m on m.message_id = l.message_id
+        left join {schema}.archive a on a.message_id = l.message_id
+    );
+end
 $$;
-comment on function {schema}.settle_outcomes is 'Internal: the outcome of each lease, once some could not be locked.';
+comment on function {schema}.settle_outcomes is
+    'Internal: the outcome of each lease, called if some could not be locked.';
 
 -- settle_outcomes() after lock_plain_leases().
 create or replace function {schema}.plain_outcomes(
@@ -124,7 +131,7 @@ as $$
     ) with ordinality as o (message_id, outcome, place)
 $$;
 comment on function {schema}.plain_outcomes is
-    'Internal: the outcome of each lease that is not a run''s or a task''s, once some could not be locked.';
+    'Internal: the outcome of each lease of a plain message, called if some could not be locked.';
 
 create or replace function {schema}.archive(
     message_ids bigint[], deliveries integer[], repeated boolean default false
@@ -135,7 +142,7 @@ declare
     now_at timestamptz := {schema}.clock();
     held   record;
 begin
-    select * into held from {schema}.lock_plain_leases(message_ids, deliveries);
+    held := {schema}.lock_plain_leases(message_ids, deliveries);
     with gone as (
         delete from {schema}.messages m where m.ctid = any(held.tids) returning m.*
     )
@@ -153,7 +160,7 @@ begin
 end
 $$;
 comment on function {schema}.archive is
-    'Settles messages as done: to the archive, or gone where the queue keeps none. One outcome each.';
+    'Settles messages as done: archives them, or deletes them if the queue keeps no archive. Returns one outcome per item.';
 
 create or replace function {schema}.delete(
     message_ids bigint[], deliveries integer[], repeated boolean default false
@@ -163,7 +170,7 @@ as $$
 declare
     held record;
 begin
-    select * into held from {schema}.lock_plain_leases(message_ids, deliveries);
+    held := {schema}.lock_plain_leases(message_ids, deliveries);
     delete from {schema}.messages m where m.ctid = any(held.tids);
     if cardinality(held.ids) = cardinality(message_ids) then
         return array_fill('done'::text, array[cardinality(message_ids)]);
@@ -171,7 +178,7 @@ begin
     return {schema}.plain_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
-comment on function {schema}.delete is 'Deletes messages without a trace. One outcome each.';
+comment on function {schema}.delete is 'Deletes messages without archiving them. Returns one outcome per item.';
 
 create or replace function {schema}.release(
     message_ids bigint[], deliveries integer[], delays_ms bigint[] default null,
@@ -187,7 +194,7 @@ begin
     if invalid is not null then
         deliveries := {schema}.valid_deliveries(deliveries, invalid);
     end if;
-    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    held := {schema}.lock_leases(message_ids, deliveries);
     update {schema}.messages m
     set state = case when coalesce(l.delay_ms, 0) > 0 then 'waiting' else 'ready' end,
         visible_at = now_at + {schema}.ms(coalesce(l.delay_ms, 0)), strikes = 0, worker_id = null
@@ -199,10 +206,10 @@ begin
 end
 $$;
 comment on function {schema}.release is
-    'Gives messages back, visible after the delay. Costs no strike. One outcome each.';
+    'Releases messages, visible again after the delay. Uses no strike. Returns one outcome per item.';
 
--- As if the hand-out had not been, but for the delivery number, which never goes back. What still has
--- strikes stays a due row, so that ready rows never carry suspicion.
+-- Undoes the delivery, except for the delivery number, which never decreases. A message that still has strikes stays a
+-- due row, so that ready rows never have strikes.
 create or replace function {schema}.hand_back(
     message_ids bigint[], deliveries integer[], repeated boolean default false
 ) returns text[]
@@ -212,7 +219,7 @@ declare
     now_at timestamptz := {schema}.clock();
     held   record;
 begin
-    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    held := {schema}.lock_leases(message_ids, deliveries);
     update {schema}.messages m
     set state = case when m.strikes > 1 then 'waiting' else 'ready' end,
         visible_at = now_at, strikes = m.strikes - 1, worker_id = null
@@ -221,7 +228,8 @@ begin
     return {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
-comment on function {schema}.hand_back is 'Gives back messages whose handler was never started.';
+comment on function {schema}.hand_back is
+    'Releases messages whose handler was never started. Returns one outcome per item.';
 
 create or replace function {schema}.extend(
     message_ids bigint[], deliveries integer[], leases_ms bigint[]
@@ -236,7 +244,7 @@ begin
     if invalid is not null then
         deliveries := {schema}.valid_deliveries(deliveries, invalid);
     end if;
-    select * into held from {schema}.lock_leases(message_ids, deliveries);
+    held := {schema}.lock_leases(message_ids, deliveries);
     update {schema}.messages m
     set visible_at = now_at + {schema}.ms(l.lease_ms)
     from unnest(message_ids, leases_ms) as l (message_id, lease_ms)
@@ -245,15 +253,16 @@ begin
         {schema}.settle_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, false), invalid);
 end
 $$;
-comment on function {schema}.extend is 'Lets leases end that long from now. One outcome each.';
+comment on function {schema}.extend is
+    'Sets the end of leases to the given time from now. Returns one outcome per item.';
 
--- Those of the messages that can be made dead letters now: as free_to_end(), and their dead letter queue, which the
--- caller has to read again, is not being deleted. Nobody waits.
-create or replace function {schema}.free_to_bury(message_ids bigint[]) returns bigint[]
+-- The messages that can become dead letters now: as in lock_endable_runs(), and their dead letter queue is not being deleted;
+-- the caller must read it again. Does not wait for locks.
+create or replace function {schema}.lock_buriable(message_ids bigint[]) returns bigint[]
 language plpgsql
 as $$
 declare
-    free bigint[] := {schema}.free_to_end(message_ids);
+    free bigint[] := {schema}.lock_endable_runs(message_ids);
 begin
     if not exists (select from {schema}.queues q where q.dead_letter_queue_id is not null) then
         return free;
@@ -267,19 +276,19 @@ begin
     );
 end
 $$;
-comment on function {schema}.free_to_bury is 'Internal: those of the messages that can be made dead letters now.';
+comment on function {schema}.lock_buriable is 'Internal: the messages that can become dead letters now.';
 
--- Dead letters: to the archive with the reason, or on to the queue's dead letter queue; a run fails
--- instead, and so does a task. The caller has locked the rows.
+-- Moves dead letters to the archive with the reason, or to the queue's dead letter queue. Runs and tasks fail instead.
+-- The caller has locked the rows.
 create or replace function {schema}.bury_locked(message_ids bigint[], reasons text[]) returns void
 language plpgsql
 as $$
 declare
     now_at timestamptz := {schema}.clock();
-    free   bigint[] := {schema}.free_to_bury(message_ids);
+    free   bigint[] := {schema}.lock_buriable(message_ids);
 begin
     if cardinality(free) < cardinality(message_ids) then
-        -- What cannot be ended now comes up again in a moment, as tasks do.
+        -- Runs that cannot be ended now are due again after a moment, as tasks are.
         update {schema}.messages m
         set state = 'waiting', visible_at = now_at + interval '{rule:busy_end_pause_ms} milliseconds', worker_id = null
         where m.message_id = any(message_ids) and m.message_id <> all(free);
@@ -287,7 +296,7 @@ begin
         from unnest(message_ids, reasons) as b (message_id, reason) where b.message_id = any(free);
     end if;
     perform {schema}.bury_tasks(message_ids, reasons, now_at);
-    -- Their messages are gone after that: what follows does not find them.
+    -- This deletes the messages of the runs, so that the statements below do not find them.
     perform {schema}.fail_runs(array_agg(b.run_id), array_agg(b.type), array_agg(b.message))
     from (
         select r.run_id, case when b.reason like 'poison: %' then '{event:poison}' else '{event:buried}' end as type,
@@ -328,8 +337,8 @@ declare
     held record;
     free bigint[];
 begin
-    select * into held from {schema}.lock_plain_leases(message_ids, deliveries);
-    free := {schema}.free_to_bury(held.ids);
+    held := {schema}.lock_plain_leases(message_ids, deliveries);
+    free := {schema}.lock_buriable(held.ids);
     if cardinality(free) < cardinality(held.ids) then
         select array_agg(h.id) as ids, array_agg(h.delivery) as held_deliveries into held
         from unnest(held.ids, held.held_deliveries) as h (id, delivery) where h.id = any(free);
@@ -340,7 +349,8 @@ begin
     return {schema}.plain_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated);
 end
 $$;
-comment on function {schema}.bury is 'Makes dead letters at once, with a reason. One outcome each.';
+comment on function {schema}.bury is
+    'Makes dead letters of messages immediately, with a reason. Returns one outcome per item.';
 
 create or replace function {schema}.fail(
     message_ids bigint[], deliveries integer[], errors text[], delays_ms bigint[],
@@ -357,7 +367,7 @@ begin
     if invalid is not null then
         deliveries := {schema}.valid_deliveries(deliveries, invalid);
     end if;
-    select * into held from {schema}.lock_plain_leases(message_ids, deliveries);
+    held := {schema}.lock_plain_leases(message_ids, deliveries);
     update {schema}.messages m
     set attempts = m.attempts + 1, last_error = l.error, strikes = 0,
         state = 'waiting', visible_at = now_at + {schema}.ms(l.delay_ms), worker_id = null
@@ -376,10 +386,10 @@ begin
 end
 $$;
 comment on function {schema}.fail is
-    'Records failures: back after the delay, or a dead letter at the queue''s max_attempts.';
+    'Records failures: the message is delivered again after the delay, or becomes a dead letter at the queue''s max_attempts.';
 
--- The functions above for a caller that names the queue, like the C++ library: a message that is leased from another
--- queue is not changed. A leased message never changes its queue, so the check holds.
+-- The functions above for a caller that names the queue, like the C++ library: a message leased from another queue is
+-- not changed. The queue of a leased message never changes, so the check holds.
 create or replace function {schema}.settle(
     queue_name text, action text, message_ids bigint[], deliveries integer[], delays_ms bigint[] default null,
     reasons text[] default null, repeated boolean default false
@@ -433,4 +443,4 @@ begin
 end
 $$;
 comment on function {schema}.settle is
-    'archive, delete, release, hand_back, fail, bury or extend of messages of one queue. One outcome each.';
+    'Calls archive, delete, release, hand_back, fail, bury or extend for messages of one queue. Returns one outcome per item.';

@@ -1,12 +1,12 @@
--- Lost work: a live run of a workflow, or an open task of a flow, without a message. No worker can claim it. No function of
--- this schema causes that; manual changes to the tables can, and so could versions in which messages of runs could be
--- settled by hand.
+-- Lost work: a live run of a workflow, or an open task of a flow, that has no message, so no worker can claim it. No
+-- function of this schema causes that; manual changes of the tables can, and earlier versions allowed users to settle
+-- the messages of runs.
 --
 -- The search reads live runs page by page through the index runs_group, never the history.
 
 -- One page: up to max_rows live runs after (after_workflow, after_run), with the open tasks of flows. The arrays are
--- aligned and name what was lost; a null step means the run's own message. If `looked` equals max_rows, call it again
--- with last_workflow, last_run.
+-- aligned and name the lost runs and tasks; a null step means the run's own message. If `looked` equals max_rows, call
+-- it again with last_workflow, last_run.
 create or replace function {schema}.find_lost_runs(
     after_workflow bigint default 0, after_run bigint default null, max_rows integer default {rule:repair_page_rows},
     out looked integer, out last_workflow bigint, out last_run bigint,
@@ -72,9 +72,8 @@ begin
 end
 $$;
 comment on function {schema}.find_lost_runs is
-    'Live runs, and open tasks of flows, without a message: page by page. repair_runs() restores them.';
+    'Finds live runs, and open tasks of flows, that have no message, page by page. repair_runs() restores them.';
 
--- Whether a live run, or one of its open tasks, has no message.
 create or replace function {schema}.is_lost(run_id bigint) returns boolean
 language sql stable
 as $$
@@ -87,12 +86,12 @@ as $$
                 ) end
     from {schema}.runs r where r.run_id = is_lost.run_id and r.completed_at is null
 $$;
-comment on function {schema}.is_lost is 'Internal: whether a live run, or an open task of it, has no message.';
+comment on function {schema}.is_lost is 'Internal: whether a live run, or one of its open tasks, has no message.';
 
 -- Restores the messages of these runs and tasks, ready immediately. Recorded steps stay: the run is replayed and waits
--- again for what it waited for. The last delivery number is lost with the message, so deliveries continue far above any
+-- again where it waited before. The last delivery number is lost with the message, so deliveries continue far above any
 -- number that it can have reached: earlier holders stay fenced. The run's row is locked first, and cancel deletes the
--- message after it has updated that row: no ended run gets a message. Locked runs are skipped.
+-- message after it has updated that row: so a run that has ended gets no message. Locked runs are skipped.
 create or replace function {schema}.restore_lost(run_ids bigint[], at timestamptz) returns table (
     run_id bigint, workflow text, step_slug text, task_index integer
 )
@@ -185,4 +184,4 @@ begin
 end
 $$;
 comment on function {schema}.repair_runs is
-    'Restores the messages of live runs and open tasks that have none, ready immediately; returns them.';
+    'Restores the messages of live runs and open tasks that have none, ready immediately; returns these.';

@@ -1,6 +1,6 @@
--- After a restore of an older backup. Workers from before it may hold messages and runs that the store has forgotten, or
--- whose numbers it would give again. Every number that is given from now on is beyond all that were given before, and
--- every live delivery is beyond the one that such a holder can name: the fence holds, for workers in SQL too.
+-- After the restore of an older backup, workers from before may hold messages and runs that the store does not know, or
+-- whose ids it would use again. All ids from now on are greater than any id used before, and every live delivery is
+-- greater than any that such a holder can name: so the fence holds, for workers in SQL too.
 create or replace function {schema}.restored() returns bigint
 language plpgsql
 as $$
@@ -21,4 +21,4 @@ begin
 end
 $$;
 comment on function {schema}.restored is
-    'After a restore of a backup, before workers start: fences every holder from before it. Returns the live messages.';
+    'Call it after restoring a backup, before workers start: fences all earlier holders. Returns the number of live messages.';

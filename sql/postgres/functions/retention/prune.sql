@@ -1,15 +1,15 @@
--- Pruning: what the policies of retention/retention.sql let go is removed, the oldest first, in small batches.
+-- Pruning removes the rows that no policy of retention/retention.sql keeps, oldest first, in small batches.
 --
--- A batch is one short transaction over a bounded number of rows, which stand side by side in an index. It
--- names the position where the last one ended, so nothing is read twice and rows that stay cost one look in
--- each pass. Nothing is remembered between batches that a crash could lose: the next pass finds what is left.
+-- A batch is one short transaction over a bounded number of rows that are adjacent in an index. It takes the
+-- position where the last one ended, so no row is read twice, and rows that stay cost one lookup per pass. No state
+-- between batches can be lost in a crash: the next pass finds the remaining rows.
 --
--- Locks are not waited for (functions/README.md): rows that another session has locked are left to the next pass.
+-- It does not wait for locks (functions/README.md): rows that another session has locked are left for the next pass.
 
--- Where the policies by count end now, and all policies, in the order in which a pass goes through them:
--- events before the runs that would take theirs along, so that a dry run counts the same.
--- What is switched off and is needed all the same counts as so expensive that the server would compile it, for
--- half a second: hence no jit.
+-- Computes the bounds of the policies by count and returns all policies in the order of a pass: events before the runs
+-- to which they belong, so that a dry run counts the same rows.
+-- A disabled plan node that is needed anyway has such a high cost that the server would JIT-compile the query for half
+-- a second, so jit is off.
 create or replace function {schema}.plan_prune() returns table (kind text, queue_id bigint, name text)
 language plpgsql
 as $$
@@ -53,10 +53,10 @@ begin
 end
 $$;
 comment on function {schema}.plan_prune is
-    'Begins a pass: finds where policies by count end now, and lists what prune_batch is to be called for.';
+    'Begins a pass: computes the bounds of policies by count, and returns the parts for which prune_batch is to be called.';
 
--- Those of the runs that may go. Not the live ones; nor those that somebody live may still ask for: what has
--- called them, or has started them, and would start them again under their key.
+-- The runs that may be removed. Excluded are live runs, and runs that a live run still needs: those that it has called,
+-- and those that it has started and would start again under their key.
 create or replace function {schema}.prunable_runs(run_ids bigint[], soft_deleted boolean) returns setof bigint
 language plpgsql
 as $$
@@ -69,9 +69,9 @@ begin
       and not exists (select from {schema}.calls c where c.run_id = r.run_id);
 end
 $$;
-comment on function {schema}.prunable_runs is 'Internal: those of the runs that retention may remove.';
+comment on function {schema}.prunable_runs is 'Internal: the runs that retention may remove.';
 
--- With all that belongs to them. Their events in the outbox stay: these have a policy of their own.
+-- Also removes their steps, tasks, tags, signals and events. Their events in the outbox have their own policy and stay.
 create or replace function {schema}.remove_runs(run_ids bigint[]) returns bigint
 language plpgsql
 as $$
@@ -95,9 +95,10 @@ begin
     return coalesce(cardinality(gone), 0);
 end
 $$;
-comment on function {schema}.remove_runs is 'Internal: removes ended runs, as far as nobody else has them in hand.';
+comment on function {schema}.remove_runs is
+    'Internal: removes ended runs, except those that another session has locked.';
 
--- The next rows of a kind behind a position, up to another, in the order of time and number.
+-- The next rows of a kind between two positions, in the order of time and id.
 create or replace function {schema}.prune_candidates(
     kind text, queue_id bigint, after_at timestamptz, after_id bigint, bound_at timestamptz, bound_id bigint,
     max_rows integer
@@ -167,9 +168,9 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.prune_candidates is 'Internal: the next rows that a policy lets go.';
+comment on function {schema}.prune_candidates is 'Internal: the next rows that a policy does not keep.';
 
--- Removes rows, or counts them; returns how many.
+-- Returns how many rows were removed or counted.
 create or replace function {schema}.prune_rows(kind text, ids bigint[], dry_run boolean) returns bigint
 language plpgsql
 as $$
@@ -203,10 +204,10 @@ begin
     return pruned;
 end
 $$;
-comment on function {schema}.prune_rows is 'Internal: removes rows of a kind, or counts them.';
+comment on function {schema}.prune_rows is 'Internal: removes or counts rows of a kind.';
 
--- looked: how many rows it has gone through; fewer than max_rows: it is through with this policy. Else it goes
--- on behind (last_at, last_id). A policy that has gone meanwhile lets nothing go.
+-- `looked` is the number of rows that were checked. If it is less than max_rows, this policy is done; otherwise the
+-- next batch continues after (last_at, last_id). If the policy was removed in the meantime, nothing is pruned.
 create or replace function {schema}.prune_batch(
     kind     text,
     queue_id bigint,
@@ -240,8 +241,8 @@ begin
         until_at := p.bound_at;
         until_id := p.bound_id;
     end if;
-    -- Events of runs that were looked through are gone. What is younger than an hour is looked through again:
-    -- a run may be committed a little after its time.
+    -- The events of runs that were checked before are gone. The last hour is checked again, because a run may be
+    -- committed a little later than its time.
     if after_at is null then
         after_at := coalesce(p.done_at, '-infinity');
         after_id := most;
@@ -259,16 +260,16 @@ begin
         update {schema}.retention r
         set done_at = least(
             now_at - interval '1 hour',
-            -- Others of that very moment may be to come.
+            -- Other rows with the same time may still be committed.
             case when looked < max_rows then until_at else last_at - interval '1 microsecond' end)
         where r.retention_id = p.retention_id;
     end if;
 end
 $$;
 comment on function {schema}.prune_batch is
-    'Removes the next rows that a policy lets go, in one short transaction; dry_run: only counts them.';
+    'Removes the next rows that a policy does not keep, in one short transaction; with dry_run it only counts them.';
 
--- A pass begins at most once per interval, whoever asks; the one who has it asks again meanwhile.
+-- A pass begins at most once per interval among all callers. With `again`, the caller that runs the pass continues it.
 create or replace function {schema}.claim_prune(
     interval_ms bigint, again boolean default false, out granted boolean, out wait_ms bigint
 )
@@ -280,7 +281,7 @@ declare
 begin
     perform {schema}.check_given('interval_ms', interval_ms is null);
     perform {schema}.check_range('interval_ms', interval_ms, 0, {schema}.longest_ms());
-    -- A caller must not keep the others from pruning for longer.
+    -- The bound keeps a caller from blocking pruning for a longer time.
     interval_ms := least(interval_ms, {rule:longest_prune_interval_ms});
     again := coalesce(again, false);
     select t.due_at into due from {schema}.prune_turn t;
@@ -295,10 +296,10 @@ begin
 end
 $$;
 comment on function {schema}.claim_prune is
-    'Whether a pass of pruning may begin: once per interval among all workers; again: the one who has it goes on.';
+    'Whether a pass of pruning may begin: once per interval among all workers. With again, the current owner continues.';
 
--- For those who prune by a timer of the database (pg_cron): a whole pass in one call, as far as max_rows go. Ten times
--- as many rows are looked at: some may have to stay for a while.
+-- For pruning by a timer of the database (pg_cron): a whole pass in one call, up to max_rows. It checks up to ten times
+-- as many rows, because some may have to stay for a while.
 create or replace function {schema}.prune(max_rows integer default 5000, out pruned bigint, out more boolean)
 language plpgsql
 as $$
@@ -334,4 +335,4 @@ begin
 end
 $$;
 comment on function {schema}.prune is
-    'Removes what the policies let go, up to max_rows, in one transaction; more: call it again for the rest.';
+    'Removes the rows that no policy keeps, up to max_rows, in one transaction. If more is true, call it again.';

@@ -1,6 +1,5 @@
--- Retention policies: what is kept how long. retention/prune.sql carries them out.
+-- Retention policies: how long rows are kept. retention/prune.sql removes the others.
 
--- Of which policies a thing must be named, and what it is.
 create or replace function {schema}.retention_scope(kind text) returns text
 language sql immutable
 as $$
@@ -8,9 +7,11 @@ as $$
                 when kind in ('archive', 'dead-letters') then 'queue'
                 when kind in ('outbox', 'deleted', 'workers') then 'store' end
 $$;
-comment on function {schema}.retention_scope is 'Internal: what a policy of that kind is of: workflow, queue or store.';
+comment on function {schema}.retention_scope is
+    'Internal: the scope of a policy of that kind: workflow, queue or store.';
 
--- The queue or workflow of a policy; null: the store, or (`*`) all of them. Refuses names that do not fit the kind.
+-- The queue or workflow of a policy; null means the store, or all of them (`*`). Raises if the name does not fit the
+-- kind.
 create or replace function {schema}.retention_queue(kind text, name text) returns bigint
 language plpgsql stable
 as $$
@@ -19,7 +20,7 @@ declare
     id    bigint;
 begin
     if scope is null then
-        raise exception 'unknown retention ''%'': use success, failed, events, archive, dead-letters, outbox, '
+        raise exception 'unknown retention ''%''; use success, failed, events, archive, dead-letters, outbox, '
                         'deleted or workers', kind using errcode = 'PW003';
     elsif scope = 'store' and coalesce(name, '') <> '' then
         raise exception '{text:retention_of_store}', kind
@@ -40,10 +41,11 @@ begin
     return id;
 end
 $$;
-comment on function {schema}.retention_queue is 'Internal: the id of what a policy is of; an error where the kind does not fit.';
+comment on function {schema}.retention_queue is
+    'Internal: the queue id of a policy; raises if the name does not fit the kind.';
 
--- Replaces the policy of that kind. Neither age nor count: kept forever. For a workflow or queue that is stored as an
--- age of 100 years, so that it wins over the policy for all (`*`).
+-- Replaces the policy of that kind. Without age and count, rows are kept forever. For a workflow or queue this is
+-- stored as an age of 100 years, so that it takes precedence over the policy for all (`*`).
 create or replace function {schema}.set_retention(
     kind       text,
     name       text default null,
@@ -60,7 +62,7 @@ declare
 begin
     loop
         id := {schema}.retention_queue(kind, name);
-        -- Locked, it cannot be deleted under our hands.
+        -- The row lock prevents a concurrent deletion.
         perform from {schema}.queues q where q.queue_id = id for key share;
         exit when found or id is null;
     end loop;
@@ -81,14 +83,14 @@ begin
                  else set_retention.keep_ms end,
             set_retention.keep_count
         )
-        on conflict ((coalesce(queue_id, 0)), kind) do update  -- somebody else's, meanwhile
+        on conflict ((coalesce(queue_id, 0)), kind) do update  -- another session inserted it in the meantime
         set keep_ms = excluded.keep_ms, keep_count = excluded.keep_count, bound_at = null, bound_id = null,
             done_at = null, inherited = false;
     end if;
 end
 $$;
 comment on function {schema}.set_retention is
-    'How long things of a kind are kept: by age, by count (the newest), or both; neither: forever. Name *: all that have no policy.';
+    'Sets how long rows of a kind are kept: by age, by count, or both; neither: forever. Name *: all without their own policy.';
 
 create or replace function {schema}.clear_retention(kind text, name text default null) returns void
 language plpgsql
@@ -101,11 +103,10 @@ begin
     where coalesce(r.queue_id, 0) = coalesce(id, 0) and r.kind = clear_retention.kind;
 end
 $$;
-comment on function {schema}.clear_retention is
-    'Removes a policy: the one for all (*) applies then, if there is one.';
+comment on function {schema}.clear_retention is 'Removes a policy. The policy for all (*) applies then, if it exists.';
 
--- Each workflow or queue without a policy of its own inherits the one for all, as a row of its own, in which a pass
--- keeps how far it is. Rows that no longer match are made anew.
+-- Each workflow or queue without its own policy inherits the one for all, as a separate row that stores the progress of
+-- pruning. Rows that no longer match are created again.
 create or replace function {schema}.inherit_retention() returns void
 language sql
 as $$
@@ -129,7 +130,7 @@ as $$
     where a.queue_id is null
     on conflict ((coalesce(queue_id, 0)), kind) do nothing;
 $$;
-comment on function {schema}.inherit_retention is 'Internal: gives each workflow and queue the policies for all.';
+comment on function {schema}.inherit_retention is 'Internal: applies the policies for all to each workflow and queue.';
 
 create or replace function {schema}.list_retention() returns table (
     kind text, name text, keep_ms bigint, keep_count bigint
@@ -146,4 +147,4 @@ as $$
     order by n.name, r.kind
 $$;
 comment on function {schema}.list_retention is
-    'The policies of retention; what has none is kept forever. Name *: of all that have none of their own.';
+    'Lists the retention policies. Rows without a policy are kept forever. Name *: all without their own policy.';

@@ -1,31 +1,31 @@
--- Events: what the rows of a run do not show any more, and with `audit` = 'all' everything that became of it.
--- Each is written by the statement's transaction that it tells of. What only 'all' asks for is looked for
--- in one partial index, which is mostly empty, once for a batch: see docs/decisions/0022.
+-- Events: what the rows of a run no longer show and, with `audit` = 'all', everything that happened to it. An event is
+-- written by the transaction that it describes. Whether any workflow keeps 'all' events is looked up once per batch in
+-- a partial index that is usually empty: see docs/decisions/0022.
 
--- Whether any workflow, or any run that is followed, keeps all events.
 create or replace function {schema}.keeps_all_events() returns boolean
 language sql stable
 as $$
     select exists (select from {schema}.workflows w where w.audit = 'all')
            or exists (select from {schema}.followed_runs)
 $$;
-comment on function {schema}.keeps_all_events is 'Internal: whether any workflow, or any followed run, keeps all events.';
+comment on function {schema}.keeps_all_events is
+    'Internal: whether any workflow, or any followed run, keeps all events.';
 
 -- See run/follow.sql.
 create or replace function {schema}.is_followed(run_id bigint) returns boolean
 language sql stable
 as $$ select exists (select from {schema}.followed_runs f where f.run_id = is_followed.run_id) $$;
-comment on function {schema}.is_followed is 'Internal: whether a run''s events are sent.';
+comment on function {schema}.is_followed is 'Internal: whether the events of a run are sent by NOTIFY.';
 
--- The data of what somebody has done by hand, with who did: the role that is logged in.
+-- For operations of users: adds the role that is logged in.
 create or replace function {schema}.with_actor(data text) returns text
 language sql stable
 as $$
     select left(data, -1) || case when data = '{}' then '' else ',' end || '"by":' || to_json(session_user::text) || '}'
 $$;
-comment on function {schema}.with_actor is 'Internal: an event''s data with the role that caused it.';
+comment on function {schema}.with_actor is 'Internal: the data of an event with the role that caused it.';
 
--- New runs, of whatever workflows.
+-- The runs may belong to any workflows.
 create or replace function {schema}.add_triggered(run_ids bigint[], at timestamptz) returns void
 language sql
 as $$
@@ -40,9 +40,9 @@ as $$
     ) w
     order by u.place
 $$;
-comment on function {schema}.add_triggered is 'Internal: the events of new runs.';
+comment on function {schema}.add_triggered is 'Internal: adds the events of new runs.';
 
--- Messages that were handed out just now and are runs.
+-- For messages of runs that were just delivered.
 create or replace function {schema}.add_starts(message_ids bigint[], worker_id bigint, at timestamptz) returns void
 language sql
 as $$
@@ -59,10 +59,10 @@ as $$
     ) w
     order by m.message_id
 $$;
-comment on function {schema}.add_starts is 'Internal: the events of runs that were handed out.';
+comment on function {schema}.add_starts is 'Internal: adds the events of runs that were delivered.';
 
--- Leases that ended without a report and whose messages were handed out again just now; deliveries and
--- workers are those that had them.
+-- For leases that ended without a report and whose messages were just delivered again. deliveries and workers are those
+-- of the lost leases.
 create or replace function {schema}.add_lost_leases(
     message_ids bigint[], deliveries integer[], workers bigint[], at timestamptz
 ) returns void
@@ -87,9 +87,9 @@ as $$
     ) t on true
     order by m.message_id
 $$;
-comment on function {schema}.add_lost_leases is 'Internal: the events of leases that ended without a report.';
+comment on function {schema}.add_lost_leases is 'Internal: adds the events of leases that ended without a report.';
 
--- Tasks that were started, or have succeeded, just now.
+-- For tasks that have just been started or have succeeded.
 create or replace function {schema}.add_task_events(
     event_kind text, run_ids bigint[], step_indexes integer[], task_indexes integer[], at timestamptz
 ) returns void
@@ -117,9 +117,9 @@ as $$
     ) f
     order by u.place
 $$;
-comment on function {schema}.add_task_events is 'Internal: the events of tasks.';
+comment on function {schema}.add_task_events is 'Internal: adds the events of tasks.';
 
--- The same by their messages, which are in our hands.
+-- The same by their messages, which the caller has locked.
 create or replace function {schema}.add_task_starts(message_ids bigint[], at timestamptz) returns void
 language sql
 as $$
@@ -137,10 +137,10 @@ as $$
     ) t
     having count(*) > 0
 $$;
-comment on function {schema}.add_task_starts is 'Internal: the events of tasks that were handed out.';
+comment on function {schema}.add_task_starts is 'Internal: adds the events of tasks that were delivered.';
 
--- Of steps that were recorded just now, in this transaction: what the holder has to say. Nothing for a step
--- that this delivery could not record, and nothing twice where a commit is repeated.
+-- For steps recorded by this transaction: events that the holder reports. A step that this delivery could not record
+-- has no event, and a repeated commit does not add it again.
 create or replace function {schema}.add_step_events(
     run_ids bigint[], deliveries integer[], step_ids text[], statuses text[], event_kinds text[],
     event_data text[], repeated boolean default false
@@ -170,4 +170,4 @@ begin
 end
 $$;
 comment on function {schema}.add_step_events is
-    'Records events of steps that the same transaction has recorded with record_steps.';
+    'Adds the events of steps that the same transaction has recorded with record_steps.';

@@ -1,11 +1,10 @@
--- The claim of a worker that executes workflows: claim(), and for messages that are runs the run itself.
--- The first hand-out starts it (a HOT update of its row); a later one brings what is recorded of it, and
--- so does that of a retried or forked run. Nothing of it is JSON that a client would have to take apart:
--- steps come as aligned arrays.
+-- The claim of a worker that executes workflows: claim(), and for messages of runs the run itself. The first delivery
+-- starts the run (a HOT update of its row); a later one returns the recorded steps, and so does that of a retried or
+-- forked run. Steps are returned as aligned arrays, so the client parses no JSON.
 --
--- Steps are brought as long as their outputs and errors fit into `step_bytes`, in the order of the
--- claim; for the rest steps_loaded is false: ask list_steps().
--- For `offset 0` and `= any(array[...])` see run/run_writes.sql.
+-- Steps are returned as long as their outputs and errors fit into `step_bytes`, in the order of the claim; for the
+-- remaining runs steps_loaded is false: call list_steps(). For `offset 0` and `= any(array[...])` see
+-- run/run_writes.sql.
 --
 -- is_run is false for a plain message. As in claim(), the last row has no message_id.
 create or replace function {schema}.claim_runs(
@@ -41,7 +40,7 @@ declare
     found    integer;
     started  integer := 0;
     audits   boolean;  -- all events are kept
-    passed_over timestamptz;  -- since when a row is ready that others have locked
+    passed_over timestamptz;  -- since when a row that others have locked is ready
     c        record;
 begin
     if ({schema}.may_claim(claim_runs.qty, claim_runs.lease_ms, claim_runs.default_lease_ms, claim_runs.floor_priority,
@@ -51,7 +50,7 @@ begin
         perform {schema}.check_given('step_bytes', step_bytes is null);
         perform {schema}.check_range('step_bytes', step_bytes, 0, 9223372036854775807);
     end if;
-    -- The usual case in few statements: one queue, and nothing in it is due.
+    -- The usual case in few statements: one queue without due rows.
     if cardinality(claim_runs.queue_ids) = 1 then
         if claim_runs.floor_message is not null then
             ready := {schema}.pick_ready(
@@ -72,7 +71,7 @@ begin
                    order by m.visible_at limit 1
                ) end,
                exists (select from {schema}.workflows w where w.audit = 'all' and w.workflow_id = queue),
-               -- One more than could be locked: others have it, maybe without taking it.
+               -- One more than could be locked: another session has locked it, maybe without taking it.
                case when coalesce(cardinality(coalesce(ids, p.first_ids)), 0) < claim_runs.qty then (
                    select m.visible_at from {schema}.messages m
                    where m.queue_id = queue and m.state = 'ready'
@@ -83,7 +82,7 @@ begin
         from {schema}.queues q
         cross join lateral (
             select array_agg(m.ctid) as first_tids, array_agg(m.message_id) as first_ids
-            from (  -- as pick_ready() without a floor
+            from (  -- like pick_ready() without a floor
                 select m.ctid, m.message_id from {schema}.messages m
                 where m.queue_id = queue and m.state = 'ready'
                 order by -m.priority, m.message_id
@@ -136,7 +135,7 @@ begin
         last_queue := queue;
         more := false;
     else
-        -- Gathered first: runs are to be seen as they are behind the claim's locks.
+        -- Collected first, because runs must be read as they are behind the claim's locks.
         select array_agg(m.message_id) as ids, array_agg(m.queue_id) as queues,
                array_agg(m.priority) as priorities, array_agg(m.delivery) as deliveries,
                array_agg(m.strikes) as strikes, array_agg(m.attempts) as attempts,
@@ -153,7 +152,7 @@ begin
         ) m;
         found := cardinality(c.ids) - 1;
 
-        -- Nearly always all are first hand-outs.
+        -- Nearly always all are first deliveries.
         return query
         update {schema}.runs r
         set status = 'RUNNING', started_at = c.at, worker_id = claim_runs.worker_id, updated_at = c.at
@@ -223,8 +222,8 @@ begin
         ) s;
     end if;
 
-    return next;  -- the last row: only what tells about the claim is set
+    return next;  -- the last row: only the columns that describe the claim
 end
 $$;
 comment on function {schema}.claim_runs is
-    'claim(), and starts the runs among the messages: with their inputs, and the steps a replay needs.';
+    'Like claim(), and starts the runs of the messages: returns their inputs and the steps that a replay needs.';

@@ -1,8 +1,8 @@
--- Following a run: its events by NOTIFY, for displays of progress.
+-- Following a run: its events are sent by NOTIFY, for progress displays.
 --
--- A followed run keeps the events of its tasks and its end whatever the audit level of its flow is, and each event of
--- it is sent on the channel pawl_<schema>_events. If no run is followed, this costs one look at an empty index for a
--- batch of tasks, and nothing in the statements of code-first runs.
+-- A followed run keeps the events of its tasks and its end at every audit level, and each of its events is sent on
+-- the channel pawl_<schema>_events. If no run is followed, this costs one lookup in an empty index per batch of tasks,
+-- and nothing in the statements of code-first runs.
 
 create or replace function {schema}.follow_run(run_id bigint, seconds numeric default 3600) returns void
 language plpgsql
@@ -14,7 +14,7 @@ begin
     if seconds is null or seconds not between 1 and 86400 then
         raise exception 'seconds must be 1 to 86400' using errcode = 'PW003';
     elsif octet_length('pawl_{schema_name}_events') > 63 then
-        raise exception 'the name of schema ''{schema_name}'' is too long for a channel: at most 51 bytes'
+        raise exception 'the name of schema ''{schema_name}'' is too long for a channel; use at most 51 bytes'
             using errcode = 'PW003';
     elsif not exists (select from {schema}.runs r where r.run_id = follow_run.run_id and r.deleted_at is null) then
         raise exception '{text:run_missing}', run_id using errcode = 'PW010';
@@ -27,14 +27,14 @@ begin
 end
 $$;
 comment on function {schema}.follow_run is
-    'Asks for a NOTIFY on pawl_<schema>_events for each event of a run, for some time. Look at the run after that call.';
+    'Requests a NOTIFY on pawl_<schema>_events for each event of a run, for some time. Read the run after this call.';
 
 create or replace function {schema}.unfollow_run(run_id bigint) returns void
 language sql
 as $$ delete from {schema}.followed_runs f where f.run_id = unfollow_run.run_id $$;
 comment on function {schema}.unfollow_run is 'Ends follow_run.';
 
--- A payload has at most 8,000 bytes: data that is too long is left out, and stands in list_events.
+-- A payload has at most 8,000 bytes: longer data is omitted and can be read with list_events.
 create or replace function {schema}.send_events() returns trigger
 language plpgsql
 as $$

@@ -1,8 +1,8 @@
--- A run's story: what its rows show, and what only events tell any more, in one order and each thing once. The
--- C++ library has the same in src/model/history: kinds and order are one.
+-- The history of a run: one ordered list, without duplicates, of what its rows show and of what only events have
+-- recorded. src/model/history has the same kinds and order in C++.
 
--- Steps, tasks and events of a run as entries of its story. `part` orders what has one time: before, within and
--- after a step; `phase` the beginning of a run, its hand-outs and its end.
+-- Steps, tasks and events of a run as entries of its history. `part` orders entries with equal times: before, within
+-- and after a step. `phase` orders the creation of a run, its deliveries and its end.
 create or replace function {schema}.history_entries(run_id bigint) returns table (
     at timestamptz, phase integer, hand_out integer, place integer, part integer, task_index integer,
     kind text, step_id text, status text, attempt integer, delivery integer, worker_id bigint, data text,
@@ -61,7 +61,7 @@ as $$
            s.step_id, s.status, coalesce(t.attempts, s.attempt), coalesce(t.delivery, s.delivery),
            coalesce(t.worker_id, s.worker_id), s.result, null
     from step s
-    -- A step with a single task ends as it does: that is told once.
+    -- A step with a single task ends with it: only one of the two is listed.
     left join task t on s.is_flow and s.initial_tasks = 1 and t.step_index = s.position
         and t.status = s.status and t.completed_at = s.completed_at
     where not s.taken_over and s.completed_at is not null
@@ -120,9 +120,10 @@ as $$
            format('{"reason":%s}', to_json(coalesce(r.deleted_reason, ''))), null
     from run r where r.deleted_at is not null
 $$;
-comment on function {schema}.history_entries is 'Internal: what rows and events tell of a run, some of it twice.';
+comment on function {schema}.history_entries is
+    'Internal: the entries of a run''s history from rows and events, with duplicates.';
 
--- Of a row and an event that say the same the row is told: with the worker and the delivery of the event.
+-- If a row and an event describe the same thing, the row is listed, with the worker and the delivery of the event.
 create or replace function {schema}.run_history(run_id bigint) returns table (
     at timestamptz, kind text, step_id text, status text, attempt integer, delivery integer,
     worker_id bigint, data json
@@ -154,7 +155,7 @@ as $$
            case when t.event_id is null and t.its_event is not null and t.kind in ('{event:cancelled}', '{event:deleted}')
                 then t.its_data else t.data end::json
     from told t
-    -- Of the events the first is told by the row.
+    -- The first event is represented by the row.
     where t.event_id is null or t.rows_of_it = 0 or t.event_id <> t.its_event
     order by t.at, t.phase, t.hand_out, t.place, t.part, t.task_index, t.attempt,
              case when t.kind = '{event:task_started}' then 0
@@ -163,4 +164,4 @@ as $$
              coalesce(t.event_id, case when t.rows_of_it > 0 then t.its_event end, 0)
 $$;
 comment on function {schema}.run_history is
-    'A run''s story in the order of time, each thing once: its making, start, steps, tasks, events and end.';
+    'The history of a run in the order of time: its creation, start, steps, tasks, events and end.';

@@ -1,7 +1,7 @@
--- What people do to runs. An action takes the lock of the run's message first, and waits for it: a
--- worker's batch holds it for a moment only, and then the worker's writes and ours follow each other.
+-- Operations of users on runs. They first lock the run's message and wait for that lock: a batch of a worker holds it
+-- only for a moment, and the writes of the worker and the user are serialized.
 
--- Waits for the lock of a run's message; a flow's run has none: for that of its own row.
+-- A run of a flow has no message: waits for the lock of the run's row.
 create or replace function {schema}.wait_for_run(run_id bigint) returns void
 language plpgsql
 as $$
@@ -12,9 +12,9 @@ begin
     where r.run_id = wait_for_run.run_id and r.remaining_steps is not null for update;
 end
 $$;
-comment on function {schema}.wait_for_run is 'Internal: locks a run, and those who wait for it.';
+comment on function {schema}.wait_for_run is 'Internal: locks a run and its callers, waiting for the locks.';
 
--- The run as it is behind its lock. Refuses unknown and soft-deleted ones.
+-- Reads the run behind its lock. Raises for unknown and soft-deleted runs.
 create or replace function {schema}.lock_run(
     run_id bigint,
     out status text, out workflow_id bigint, out audited boolean, out delivery integer
@@ -41,7 +41,7 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.lock_run is 'Internal: a run behind the lock of its message.';
+comment on function {schema}.lock_run is 'Internal: locks a run and returns its state.';
 
 create or replace function {schema}.lock_live_run(
     run_id bigint,
@@ -60,9 +60,9 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.lock_live_run is 'Internal: the same, refused where the run has ended.';
+comment on function {schema}.lock_live_run is 'Internal: like lock_run(), and raises if the run has ended.';
 
--- Nothing where the workflow keeps no events.
+-- No-op if the workflow keeps no events.
 create or replace function {schema}.add_event(
     run_id bigint, audited boolean, kind text, data text, delivery integer, at timestamptz
 ) returns void
@@ -72,10 +72,9 @@ as $$
     select add_event.run_id, add_event.kind, add_event.data, add_event.delivery, add_event.at
     where audited
 $$;
-comment on function {schema}.add_event is 'Internal: records an event where the workflow keeps them.';
+comment on function {schema}.add_event is 'Internal: adds an event if the workflow keeps them.';
 
--- A waiting run can be claimed from now on. What has strikes stays a due row, so that ready rows never
--- carry suspicion.
+-- A message that has strikes stays a due row, so that ready rows never have strikes.
 create or replace function {schema}.make_visible(run_id bigint, workflow_id bigint, at timestamptz)
 returns boolean
 language plpgsql
@@ -91,7 +90,7 @@ begin
     return found;
 end
 $$;
-comment on function {schema}.make_visible is 'Internal: lets a waiting run be claimed now.';
+comment on function {schema}.make_visible is 'Internal: makes a waiting run claimable now.';
 
 create or replace function {schema}.cancel_locked(
     run_id bigint, reason text, audited boolean, delivery integer, at timestamptz
@@ -116,7 +115,7 @@ end
 $$;
 comment on function {schema}.cancel_locked is 'Internal: cancels a run that the caller has locked.';
 
--- Told to everybody: to who waits for the run, and to who works on it.
+-- Notifies the waiters of the run and its worker.
 create or replace function {schema}.notify_run(run_id bigint) returns void
 language sql
 as $$
@@ -137,7 +136,7 @@ begin
 end
 $$;
 comment on function {schema}.cancel is
-    'Ends a live run as CANCELLED: nothing more of it is recorded, and a worker in it is told.';
+    'Ends a live run as CANCELLED. Nothing more is recorded for it, and its worker is notified.';
 
 create or replace function {schema}.wake(run_id bigint) returns void
 language plpgsql
@@ -157,24 +156,53 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.wake is
-    'Lets a waiting run be taken up now. No effect on one that is ready or in a worker''s hands.';
+comment on function {schema}.wake is 'Makes a waiting run claimable now. No effect on a run that is ready or leased.';
 
--- lock_run() for one that is to be copied: its workflow is locked first, as where that is deleted.
+-- Waits until no session holds a queue exclusively, and keeps no lock: the subtransaction that took it is rolled back.
+-- The SQLSTATE RB001 never leaves these two functions.
+create or replace function {schema}.wait_for_queue(queue_id bigint) returns void
+language plpgsql
+as $$
+begin
+    perform {schema}.share_queues(array[queue_id]);
+    raise exception using errcode = 'RB001';
+exception when sqlstate 'RB001' then
+    null;
+end
+$$;
+comment on function {schema}.wait_for_queue is 'Internal: waits until a queue is not locked exclusively.';
+
+-- lock_run() for a run that is to be copied; also holds its workflow's queue shared. A deletion of the workflow holds
+-- that queue and waits for the run or, with force, the other way round. So the queue is only tried while the run is
+-- locked; if it is not free, the run is unlocked before we wait for the queue.
 create or replace function {schema}.lock_origin(
     run_id bigint,
     out status text, out workflow_id bigint, out audited boolean, out delivery integer
 )
-language sql
+language plpgsql
 as $$
-    select {schema}.share_queues(array[r.workflow_id])
-    from {schema}.runs r where r.run_id = lock_origin.run_id;
-    select l.* from {schema}.lock_run(lock_origin.run_id) l;
+#variable_conflict use_variable
+begin
+    loop
+        begin
+            select l.status, l.workflow_id, l.audited, l.delivery into status, workflow_id, audited, delivery
+            from {schema}.lock_run(run_id) l;
+            if {schema}.try_share_queue(workflow_id) then
+                return;
+            end if;
+            raise exception using errcode = 'RB001';  -- unlocks the run
+        exception when sqlstate 'RB001' then
+            null;
+        end;
+        perform {schema}.wait_for_queue(workflow_id);
+    end loop;
+end
 $$;
-comment on function {schema}.lock_origin is 'Internal: a run behind its lock and that of its workflow.';
+comment on function {schema}.lock_origin is
+    'Internal: locks a run and its workflow''s queue, and returns the state of the run.';
 
--- A run with the same workflow, input, priority, tags and parent, and the finished steps; before_position:
--- only those before it. The caller has locked both: lock_origin().
+-- Creates a run with the same workflow, input, priority, tags, parent and finished steps; before_position restricts it
+-- to the steps before that position. The caller has locked both with lock_origin().
 create or replace function {schema}.copy_run(
     origin bigint, workflow_id bigint, forked_at text, before_position integer, at timestamptz
 ) returns bigint
@@ -186,12 +214,12 @@ begin
     if {schema}.is_flow_run(origin) then
         return {schema}.copy_flow_run(origin, workflow_id, forked_at, before_position, at);
     end if;
-    perform from {schema}.runs r where r.run_id = origin for key share;  -- not pruned meanwhile
+    perform from {schema}.runs r where r.run_id = origin for key share;  -- prevents pruning
     insert into {schema}.messages (queue_id, priority, state, visible_at, enqueued_at, payload)
     select r.workflow_id, r.priority, 'ready', copy_run.at, copy_run.at, 'null'
     from {schema}.runs r where r.run_id = origin
     returning message_id into made;
-    if made is null then  -- it was pruned meanwhile
+    if made is null then  -- it was pruned in the meantime
         raise exception '{text:run_missing}', origin using errcode = 'PW010';
     end if;
     insert into {schema}.runs
@@ -215,7 +243,7 @@ begin
     return made;
 end
 $$;
-comment on function {schema}.copy_run is 'Internal: a new run with the finished steps of another.';
+comment on function {schema}.copy_run is 'Internal: creates a run with the finished steps of another run.';
 
 create or replace function {schema}.retry(run_id bigint) returns bigint
 language plpgsql
@@ -237,7 +265,7 @@ begin
 end
 $$;
 comment on function {schema}.retry is
-    'A new run, linked to a failed or cancelled one, that takes its finished steps over; returns its id.';
+    'Creates a run from a failed or cancelled one and copies its finished steps; returns the id of the new run.';
 
 create or replace function {schema}.fork(run_id bigint, from_step text) returns bigint
 language plpgsql
@@ -263,7 +291,7 @@ begin
 end
 $$;
 comment on function {schema}.fork is
-    'A new run from any run, which takes over only the finished steps before from_step; returns its id.';
+    'Creates a run from any run and copies only the finished steps before from_step; returns the id of the new run.';
 
 create or replace function {schema}.delete_run(run_id bigint, reason text default '') returns void
 language plpgsql
@@ -279,7 +307,7 @@ begin
     update {schema}.runs r
     set deleted_at = now_at, deleted_reason = reason, updated_at = now_at
     where r.run_id = delete_run.run_id and r.deleted_at is null;
-    if not found then  -- somebody else was faster
+    if not found then  -- another session was faster
         perform {schema}.lock_run(run_id);
     end if;
     perform {schema}.add_event(
@@ -289,11 +317,10 @@ begin
 end
 $$;
 comment on function {schema}.delete_run is
-    'Soft: a live run is cancelled, the run is hidden from lists, its idempotency key is free.';
+    'Soft-deletes a run: cancels it if it is live, hides it from lists, and frees its idempotency key.';
 
--- Ends QUEUED runs that could start, below one of the prefixes, for which no live worker has a handler.
--- At most 1000 in one call; returns them. The handlers of live workers are read once for all workflows. No jit:
--- see plan_prune().
+-- Fails QUEUED runs below one of the prefixes that could start, if no live worker has a handler. At most 1000 per call;
+-- returns them. The handlers of live workers are read once for all workflows. No jit: see plan_prune().
 create or replace function {schema}.fail_unhandled(prefixes text[]) returns bigint[]
 language plpgsql
 as $$
@@ -332,9 +359,10 @@ begin
             order by m.visible_at limit most - cardinality(failed) - cardinality(part)
             for update skip locked
         );
-        -- Looked for again: those before took their time, and what is locked may be of a worker that came then.
+        -- Check again: a worker with the handler may have registered in the meantime, and may hold the locks that were
+        -- skipped.
         continue when {schema}.has_live_handler(workflow.name);
-        part := {schema}.free_to_end(part);
+        part := {schema}.lock_endable_runs(part);
         if cardinality(part) > 0 then
             perform {schema}.fail_runs(
                 part, array_fill('{event:no_handler_registered}'::text, array[cardinality(part)]),
@@ -348,4 +376,4 @@ begin
 end
 $$;
 comment on function {schema}.fail_unhandled is
-    'Fails runs below the prefixes that could start and that no live worker has a handler for.';
+    'Fails runs of workflows below the prefixes that could start but have no live worker with a handler.';

@@ -1,15 +1,15 @@
--- Answers to pauses: a resume gives the step that a run waits at its result, and the holder of the run may
--- reject an answer that it cannot read.
+-- Answers to pauses: a resume sets the result of the step at which a run waits. The holder of the run may reject an
+-- answer that it cannot decode.
 
--- For the refusal of a resume: "waits at step 'approval'", "sleeps at step 'sleep'", "is RUNNING".
+-- For the error message of a resume: "waits at step 'approval'", "sleeps at step 'sleep'", "is RUNNING".
 create or replace function {schema}.describe_wait(run_id bigint, status text) returns text
 language sql stable
 as $$
     select coalesce(
         string_agg(
-            case when s.wake_at is not null then format('sleeps at step ''%s''', s.step_id)
-                 when c.run_id is not null then format('waits at step ''%s'' for run %s', s.step_id, c.run_id)
-                 else format('waits at step ''%s''', s.step_id) end,
+            case when s.wake_at is not null then format('{text:sleeps_at}', s.step_id)
+                 when c.run_id is not null then format('{text:waits_at_call}', s.step_id, c.run_id)
+                 else format('{text:waits_at}', s.step_id) end,
             ' and ' order by s.position),
         'is ' || describe_wait.status)
     from {schema}.steps s
@@ -17,9 +17,9 @@ as $$
         on c.caller_run_id = s.run_id and c.caller_step = s.step_id and c.caller_task is null
     where s.run_id = describe_wait.run_id and s.status = 'PAUSED'
 $$;
-comment on function {schema}.describe_wait is 'Internal: what a live run waits for, in words.';
+comment on function {schema}.describe_wait is 'Internal: describes what a live run waits for.';
 
--- An answer is progress: the run gets new attempts. So attempts above 0 mean that it was used; see
+-- An answer is progress: it resets the attempts of the run. So attempts above 0 mean that the answer was used; see
 -- reject_resume().
 create or replace function {schema}.resume_step(run_id bigint, step_id text, data json, early boolean) returns void
 language plpgsql
@@ -30,7 +30,7 @@ declare
     step   record;
 begin
     perform {schema}.check_text('a step''s id', resume_step.step_id, {rule:max_recorded_id_bytes});
-    perform {schema}.json_proof(data::text);
+    perform {schema}.require_json(data::text);
     select * into run from {schema}.lock_live_run(resume_step.run_id);
     if {schema}.is_flow_run(resume_step.run_id) then
         raise exception '{text:run_of_flow}', run_id using errcode = 'PW003';
@@ -75,25 +75,25 @@ begin
         run.delivery, now_at);
 end
 $$;
-comment on function {schema}.resume_step is 'Internal: resume() and resume_early().';
+comment on function {schema}.resume_step is 'Internal: implements resume() and resume_early().';
 
 create or replace function {schema}.resume(run_id bigint, step_id text, data json default 'null')
 returns void
 language sql
 as $$ select {schema}.resume_step(run_id, step_id, data, false) $$;
 comment on function {schema}.resume(bigint, text, json) is
-    'Gives the step at which a run waits its result and lets the run continue. Refused if the run does not wait there.';
+    'Sets the result of the step at which a run waits, and lets the run continue. Refused if the run does not wait there.';
 
 create or replace function {schema}.resume_early(run_id bigint, step_id text, data json default 'null')
 returns void
 language sql
 as $$ select {schema}.resume_step(run_id, step_id, data, true) $$;
 comment on function {schema}.resume_early(bigint, text, json) is
-    'resume(), but if the run does not wait at the step yet, the data is kept until it pauses there.';
+    'Like resume(), but if the run does not wait at the step yet, the data is kept until it pauses there.';
 
--- The holder of a run cannot read the answer that it found: the step is paused again, and an event keeps the
--- data. Refused (`used`) if the run has recorded anything after the answer: a later step, or a failed
--- attempt. `done` again for a repeated call.
+-- The holder of a run cannot decode an answer: the step is paused again, and an event keeps the data. Refused (`used`)
+-- if the run has recorded anything after the answer: a later step, or a failed attempt. A repeated call returns `done`
+-- again.
 create or replace function {schema}.reject_resume(
     run_id bigint, delivery integer, step_id text, message text, check_after_ms bigint default {rule:default_pause_check_ms}
 ) returns text
@@ -153,4 +153,4 @@ begin
 end
 $$;
 comment on function {schema}.reject_resume is
-    'Pauses a run in hand again at a step whose answer cannot be read. Returns done, used or lease_lost.';
+    'Pauses a leased run again at a step whose answer cannot be decoded. Returns done, used or lease_lost.';

@@ -1,7 +1,7 @@
--- Counts of runs. They find their rows as the lists do: run/run_lists.sql.
+-- Counts of runs. They find their rows in the same way as lists: run/run_lists.sql.
 
--- Counts of each status, up to count_limit; exact: false where there are, or may be, more. QUEUED and RUNNING runs
--- share an index: twice count_limit of them are read. Of a tag, twice count_limit runs are read too.
+-- Counts per status, up to count_limit; `exact` is false if there are or may be more. QUEUED and RUNNING runs share an
+-- index: twice count_limit of them are read. For a tag, twice count_limit runs are read too.
 create or replace function {schema}.run_counts(
     workflow        text default null,
     status          text default null,
@@ -76,7 +76,7 @@ begin
 end
 $$;
 comment on function {schema}.run_counts is
-    'How many runs there are of each status, up to count_limit, of those listed; exact: whether that is all.';
+    'Counts the matching runs per status, up to count_limit; exact is false if the count is a lower bound.';
 
 create or replace function {schema}.live_run_counts(
     workflow_ids bigint[], flows bigint[], status text, created_from timestamptz, created_before timestamptz,
@@ -161,4 +161,5 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.count_runs is 'run_counts() with exact counts, whatever they cost.';
+comment on function {schema}.count_runs is
+    'Like run_counts(), but with exact counts. Reads all matching runs, so it can be slow.';

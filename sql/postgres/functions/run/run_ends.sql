@@ -1,7 +1,7 @@
--- The end of a run by who has it in hand, and what an end brings with it, whoever ends the run.
+-- The end of a run, by its holder, and the effects of any end.
 
--- Ends runs: SUCCESS, or ERROR where an error is given. To whom waits for them it sends a NOTIFY (`wake`),
--- or returns the runs for the caller to send it after the commit.
+-- Ends runs as SUCCESS, or as ERROR if an error is given. With `wake` it notifies the waiters; otherwise it returns the
+-- runs that have waiters, and the caller notifies them after the commit.
 create or replace function {schema}.finish_runs(
     run_ids     bigint[],
     deliveries  integer[],
@@ -35,7 +35,7 @@ begin
     tids := held.tids;
     workers := held.workers;
     if exists (select from {schema}.calls) then
-        tids := {schema}.unless_caller_busy(run_ids, tids, errors);
+        tids := {schema}.exclude_busy_callers(run_ids, tids, errors);
     end if;
     with gone as (
         delete from {schema}.messages m where m.ctid = any(tids)
@@ -66,7 +66,7 @@ begin
     if event_kinds is not null then
         perform {schema}.add_events(run_ids, deliveries, tids, workers, event_kinds, event_data, now_at);
     end if;
-    -- Behind the locks, for who calls a run that lives locks it too: trigger_called(). As take_waiters().
+    -- Behind the locks, because a caller of a live run locks it too: trigger_called(). Like take_waiters().
     with gone as (
         delete from {schema}.awaited_runs a
         where a.run_id = any(ended) and exists (select from {schema}.awaited_runs)
@@ -90,10 +90,10 @@ begin
 end
 $$;
 comment on function {schema}.finish_runs is
-    'Ends runs in hand: SUCCESS with an output, or ERROR with an error. One outcome each.';
+    'Ends leased runs: SUCCESS with an output, or ERROR with an error. Returns one outcome per item.';
 
--- One success without an event, as finish_runs(): fence, message and run in one statement, without arrays. Where others
--- wait for runs, or the fence does not hold, finish_runs() does it.
+-- One success without an event, like finish_runs(), but with fence, message and run in one statement and without
+-- arrays. If some run waits for another, or the fence does not hold, it calls finish_runs().
 create or replace function {schema}.finish_run(
     run_id   bigint,
     delivery integer,
@@ -114,18 +114,18 @@ declare
     parsed  json;
 begin
     begin
-        parsed := {schema}.json_proof(output);
+        parsed := {schema}.require_json(output);
     exception when others then
         outcome := 'invalid';
         return;
     end;
-    -- The row may have changed since the statement began: then its lock is had, but nothing is deleted.
+    -- If the row has changed since the statement began, the statement locks it but deletes nothing.
     with gone as (
         delete from {schema}.messages m
         using (
             select m.ctid as tid from {schema}.messages m
             where m.message_id = run_id and m.delivery = finish_run.delivery and m.state || '' = 'leased'
-              and m.run_id is null  -- a task's message is no run
+              and m.run_id is null  -- a task's message does not belong to a run
               and not exists (select from {schema}.calls)
             for update skip locked
         ) h
@@ -163,9 +163,8 @@ begin
 end
 $$;
 comment on function {schema}.finish_run(bigint, integer, text, boolean, boolean) is
-    'Ends one run in hand as SUCCESS. Returns the outcome, and the run where somebody waits for it.';
+    'Ends one leased run as SUCCESS. Returns the outcome, and the run if it has waiters.';
 
--- Of runs that end without success: nothing of them stays open.
 create or replace function {schema}.close_runs(run_ids bigint[], at timestamptz) returns void
 language plpgsql
 as $$
@@ -179,7 +178,7 @@ end
 $$;
 comment on function {schema}.close_runs is 'Internal: closes the open steps of runs that end without success.';
 
--- Those of the runs that somebody waits for; with `wake` they are told as this transaction commits.
+-- With `wake` the waiters are notified when this transaction commits.
 create or replace function {schema}.take_waiters(run_ids bigint[], wake boolean) returns bigint[]
 language plpgsql
 as $$
@@ -198,10 +197,10 @@ begin
     return awaited;
 end
 $$;
-comment on function {schema}.take_waiters is 'Internal: those of the runs that somebody waits for.';
+comment on function {schema}.take_waiters is 'Internal: returns the runs that have waiters, and removes their marks.';
 
--- Ends runs that nobody can work on any more: poison, or no handler anywhere. The caller has locked
--- their messages, and who waits for them: free_to_end().
+-- Ends runs that no worker can execute: poison, or no live handler. The caller has locked their messages and their
+-- callers: lock_endable_runs().
 create or replace function {schema}.fail_runs(run_ids bigint[], types text[], messages text[])
 returns void
 language plpgsql
@@ -234,4 +233,4 @@ begin
     perform {schema}.take_waiters(run_ids, true);
 end
 $$;
-comment on function {schema}.fail_runs is 'Internal: ends runs that nobody can work on.';
+comment on function {schema}.fail_runs is 'Internal: ends runs that no worker can execute.';

@@ -1,6 +1,6 @@
--- Lists of runs. They read the index runs_group, in the order of creation, newest first.
+-- Lists of runs. They read the index runs_group in the order of creation, newest first.
 
--- The group of a run, as the index has it: 0 QUEUED and RUNNING, 1 PAUSED, 2 SUCCESS, 3 ERROR, 4 CANCELLED.
+-- The group of a run in the index: 0 QUEUED and RUNNING, 1 PAUSED, 2 SUCCESS, 3 ERROR, 4 CANCELLED.
 create or replace function {schema}.run_group(run {schema}.runs) returns integer
 language sql immutable
 as $$
@@ -9,8 +9,8 @@ as $$
 $$;
 comment on function {schema}.run_group is 'Internal: the group of a run in the index of lists.';
 
--- The groups that runs of a status are in; null: any status.
-create or replace function {schema}.groups_of(status text) returns integer[]
+-- Null means any status.
+create or replace function {schema}.status_groups(status text) returns integer[]
 language sql immutable
 as $$
     select case when status is null then '{0,1,2,3,4}'
@@ -21,10 +21,10 @@ as $$
                 when status = 'CANCELLED' then '{4}'
                 else '{}' end::integer[]
 $$;
-comment on function {schema}.groups_of is 'Internal: the groups that runs of a status are in.';
+comment on function {schema}.status_groups is 'Internal: the groups of the runs of a status.';
 
--- Whether a run is one that is asked for; what is null is no condition. It is expanded into the statements below, which
--- are planned anew for each call (force_custom_plan): the planner sees the values and folds away what was not asked.
+-- Whether a run matches a filter; null means no condition. The planner inlines it into the statements below, which are
+-- planned for each call (force_custom_plan): it sees the values and removes the conditions that are null.
 create or replace function {schema}.run_matches(
     run {schema}.runs, status text, created_from timestamptz, created_before timestamptz,
     idempotency_key text, include_deleted boolean
@@ -37,10 +37,10 @@ as $$
        and (run_matches.idempotency_key is null or run.idempotency_key = run_matches.idempotency_key)
        and (run_matches.include_deleted or run.deleted_at is null)
 $$;
-comment on function {schema}.run_matches is 'Internal: whether a run is one that is asked for.';
+comment on function {schema}.run_matches is 'Internal: whether a run matches a filter.';
 
--- The runs of code-first workflows that were handed out and have not ended; null: more than 10000. RUNNING ones are
--- among them: no index of runs separates them from the QUEUED ones, for a claim would have to write it.
+-- Runs of code-first workflows that were delivered and have not ended; null if there are more than 10000. They include
+-- all RUNNING runs: no index of runs separates these from QUEUED ones, because each claim would have to update it.
 create or replace function {schema}.started_runs(workflow_ids bigint[]) returns bigint[]
 language plpgsql
 as $$
@@ -62,9 +62,10 @@ begin
     return case when cardinality(ids) <= {schema}.count_limit() then ids end;
 end
 $$;
-comment on function {schema}.started_runs is 'Internal: runs that were handed out and have not ended, if they are few.';
+comment on function {schema}.started_runs is
+    'Internal: the runs that were delivered and have not ended, if there are at most 10000.';
 
--- Of the runs named: those that are asked for, newest first.
+-- The given runs that match a filter, newest first.
 create or replace function {schema}.pick_runs(
     run_ids bigint[], workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
     idempotency_key text, include_deleted boolean, before_at timestamptz, before_run bigint, max_rows integer
@@ -85,9 +86,9 @@ as $$
         order by r.created_at desc, r.run_id desc limit max_rows
     )
 $$;
-comment on function {schema}.pick_runs is 'Internal: those of the runs named that are asked for.';
+comment on function {schema}.pick_runs is 'Internal: the given runs that match a filter.';
 
--- The ids of a page. workflow_ids: the workflows asked for; before_at, before_run: where the last page ended.
+-- The ids of a page. workflow_ids are the workflows of the filter; the last page ended at before_at, before_run.
 create or replace function {schema}.run_page(
     workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
     idempotency_key text, include_deleted boolean, before_at timestamptz, before_run bigint, max_rows integer
@@ -120,8 +121,8 @@ begin
             order by n.created_at desc, n.run_id desc limit max_rows
         );
     end if;
-    -- The newest of each workflow and group are merged.
-    foreach one in array {schema}.groups_of(run_page.status) loop
+    -- The newest runs of each workflow and group are merged.
+    foreach one in array {schema}.status_groups(run_page.status) loop
         ids := ids || array(
             select n.run_id
             from unnest(workflow_ids) as u (id)
@@ -144,7 +145,7 @@ end
 $$;
 comment on function {schema}.run_page is 'Internal: the ids of a page of runs.';
 
--- Up to max_rows runs that are asked for, in no order.
+-- Up to max_rows matching runs, in no order.
 create or replace function {schema}.run_set(
     workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
     include_deleted boolean, max_rows integer
@@ -155,7 +156,7 @@ declare
     one integer;
     ids bigint[] := '{}';
 begin
-    foreach one in array {schema}.groups_of(run_set.status) loop
+    foreach one in array {schema}.status_groups(run_set.status) loop
         ids := ids || array(
             select n.run_id
             from unnest(workflow_ids) as u (id)
@@ -172,10 +173,10 @@ begin
     return ids;
 end
 $$;
-comment on function {schema}.run_set is 'Internal: some of the runs that are asked for.';
+comment on function {schema}.run_set is 'Internal: some of the runs that match a filter.';
 
--- A page of runs with a tag, in the order of ids. If the page is not full after 10000 runs with the tag, the runs of
--- the status, workflow and time asked for are looked through instead, if they are at most 10000.
+-- A page of runs with a tag, in the order of ids. If the page is not full after 10000 runs with the tag, the runs with
+-- the status, workflow and time of the filter are searched instead, if there are at most 10000.
 create or replace function {schema}.tagged_page(
     tag text, workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
     idempotency_key text, include_deleted boolean, before_run bigint, max_rows integer
@@ -232,7 +233,8 @@ end
 $$;
 comment on function {schema}.tagged_page is 'Internal: the ids of a page of runs with a tag.';
 
--- Stable: its statements see one moment, so that only the last page is short, whatever is pruned meanwhile.
+-- Stable: all its statements use one snapshot, so that only the last page is short even if runs are pruned
+-- concurrently.
 create or replace function {schema}.find_runs(
     workflow        text default null,
     status          text default null,
@@ -259,7 +261,7 @@ begin
     from {schema}.workflows w join {schema}.queues q on q.queue_id = w.workflow_id
     where find_runs.workflow is null or q.name = find_runs.workflow;
     if before_run is not null then
-        -- The run may have been pruned: then its neighbour's time.
+        -- If the run was pruned, the time of the run before it.
         select r.created_at into before_at from {schema}.runs r
         where r.run_id <= find_runs.before_run order by r.run_id desc limit 1;
         before_at := coalesce(before_at, '-infinity');
@@ -291,7 +293,7 @@ begin
             find_runs.idempotency_key, find_runs.include_deleted, before_at, find_runs.before_run,
             find_runs.max_rows);
     end if;
-    -- Two sets were joined, or the order is that of the merge already.
+    -- Two sets were merged; otherwise the ids are already in order.
     if started is not null then
         ids := {schema}.pick_runs(ids, wanted, null, null, null, null, true, null, null, max_rows);
     end if;
@@ -323,4 +325,4 @@ begin
 end
 $$;
 comment on function {schema}.list_runs is
-    'Runs for which all that is given holds, newest first; the next page: the last id as before_run.';
+    'Lists the runs that match all given conditions, newest first. Pass the last id as before_run for the next page.';

@@ -1,6 +1,6 @@
--- A run as a page or a dashboard shows it, in one call.
+-- One call for everything that a dashboard shows about a run.
 
--- {"run": {...}, "steps": [{..., "tasks": [...]}]}; null for an unknown run. A flow's steps have tasks.
+-- {"run": {...}, "steps": [{..., "tasks": [...]}]}; null for an unknown run. Only the steps of flows have tasks.
 create or replace function {schema}.get_run_with_steps(run_id bigint) returns json
 language sql stable
 as $$
@@ -33,4 +33,4 @@ as $$
     where r.run_id = get_run_with_steps.run_id and r.deleted_at is null
 $$;
 comment on function {schema}.get_run_with_steps is
-    'A run with its steps, and a flow''s with their tasks, as one JSON object; null for an unknown run.';
+    'A run with its steps, and for a flow with their tasks, as one JSON object; null for an unknown run.';

@@ -1,16 +1,15 @@
--- What the holder of a run's delivery writes: steps and suspensions (ends: run/run_ends.sql). As in
--- queue/settle.sql: aligned arrays, no waiting, one outcome per item. Every write locks the message row first:
--- that is the fence.
--- What only some items need (events, failures, signals) is looked at only when an item has it.
+-- Writes of the holder of a run: steps and suspensions (ends: run/run_ends.sql). As in queue/settle.sql: aligned
+-- arrays, no waiting for locks, one outcome per item. Every write locks the message row first: that is the fence.
+-- Events, failures and signals are only processed if an item has them.
 --
--- A plan is made when the tables are nearly empty, and then it must not be one that reads a whole table
--- for a batch: `offset 0` keeps a look-up one look-up per item, and so does `= any(array[...])` where a
--- row is joined to its item. Arrays that are variables may be read by place (`array[i]`) as long as the
--- plan is a generic one: that costs less than unnest(), which keeps the elements of each once more.
+-- A plan may be created when the tables are nearly empty, and it must not read a whole table for a batch later:
+-- `offset 0` keeps a lookup at one per item, and so does `= any(array[...])` if a row is joined to its item. Elements
+-- of array variables may be accessed by index (`array[i]`) as long as the plan is a generic one: that costs less than
+-- unnest(), which copies the elements of each array.
 
--- Locks the messages of these leases. tids and workers are aligned with the leases; a null tid means
--- that the lease does not hold, or that somebody has the row locked. Runs in ascending order, each once,
--- cost least: then one scan of the index does it.
+-- Locks the messages of these leases. tids and workers are aligned with the leases; a null tid means that the lease
+-- does not hold, or that another session has locked the row. Runs in ascending order without duplicates are cheapest:
+-- then one index scan is enough.
 create or replace function {schema}.lock_runs(
     run_ids bigint[], deliveries integer[], out tids tid[], out workers bigint[], out complete boolean
 )
@@ -20,13 +19,13 @@ declare
     held_ids        bigint[];
     held_deliveries integer[];
 begin
-    -- With a plain state the planner might take the index messages_due.
+    -- With a plain condition on the state, the planner might choose the index messages_due.
     select array_agg(m.tid), array_agg(m.worker_id), array_agg(m.message_id), array_agg(m.delivery)
     into tids, workers, held_ids, held_deliveries
     from (
         select m.ctid as tid, m.worker_id, m.message_id, m.delivery from {schema}.messages m
         where m.message_id = any(run_ids) and m.state || '' = 'leased'
-          and m.run_id is null  -- a task's message is no run
+          and m.run_id is null  -- a task's message does not belong to a run
         order by m.message_id for update skip locked
     ) m;
     complete := held_ids = run_ids and held_deliveries = deliveries;
@@ -44,9 +43,9 @@ begin
     ) m on true;
 end
 $$;
-comment on function {schema}.lock_runs is 'Internal: locks the messages of these runs'' leases.';
+comment on function {schema}.lock_runs is 'Internal: locks the messages of the leases of these runs.';
 
--- As settle_outcomes: why some could not be locked. A task's message is held, but by no holder of a run.
+-- Like settle_outcomes: why some could not be locked. The message of a task is leased, but not by the holder of a run.
 create or replace function {schema}.run_outcomes(
     run_ids bigint[], deliveries integer[], tids tid[], repeated boolean
 ) returns text[]
@@ -65,15 +64,15 @@ as $$
          from unnest(run_ids, deliveries, tids) as l (run_id, delivery, tid))
     ) with ordinality as o (run_id, outcome, place)
 $$;
-comment on function {schema}.run_outcomes is 'Internal: as settle_outcomes, for runs.';
+comment on function {schema}.run_outcomes is 'Internal: like settle_outcomes, for runs.';
 
--- Checkpoints. A step that has its result keeps it; RUNNING only marks one that has none. Nearly always
--- nothing is recorded of the steps yet: then they are inserted without a look, which would cost half as
--- much again, and the primary key tells of the few others. Those know that they may be such: a second
--- attempt, or one that took long enough to be marked as RUNNING, does not try.
+-- Checkpoints. A step that has its result keeps it; RUNNING only marks a step without a result. Nearly always the steps
+-- have no row yet: then they are inserted without a lookup, which would cost half as much again, and the primary key
+-- detects the others. Steps that may have a row, because they are a second attempt or took long enough to be marked as
+-- RUNNING, are not inserted in this way.
 --
--- Nobody else writes steps of a run whose message we have locked, so for the others a look tells whether
--- a row is there: that costs half of what `on conflict` does.
+-- No other session writes steps of a run whose message we have locked, so for the others a lookup shows whether a
+-- row exists: that costs half of what `on conflict` costs.
 create or replace function {schema}.record_steps(
     run_ids    bigint[],
     deliveries integer[],
@@ -118,13 +117,13 @@ begin
             from generate_series(1, cardinality(run_ids)) i;
             return array_fill('done'::text, array[size]);
         exception when unique_violation then
-            null;  -- one of them is recorded
+            null;  -- one of them has a row
         end;
     end if;
     insert into {schema}.steps
         (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at,
          input, output, error)
-    select distinct on (n.run_id, n.step_id)  -- one that is given twice: the first one counts
+    select distinct on (n.run_id, n.step_id)  -- of a step that is given twice, the first counts
            n.run_id, n.step_id, n.position, n.status, n.attempt, n.delivery, n.worker_id,
            now_at - coalesce(n.elapsed_us, 0) * interval '1 microsecond',
            case when n.status <> 'RUNNING' then now_at end, n.wake_at, n.input, n.output, n.error
@@ -158,7 +157,7 @@ begin
     if held.complete then
         return array_fill('done'::text, array[size]);
     end if;
-    -- Repeated, and the run went on since: the step tells whether this delivery came to write it.
+    -- Repeated, and the run has continued since: the step shows whether this delivery wrote it.
     return {schema}.mark_invalid(array(
         select case when n.outcome <> 'done' or n.tid is not null or exists (
                         select from {schema}.steps s
@@ -175,15 +174,15 @@ begin
 end
 $$;
 comment on function {schema}.record_steps is
-    'Records steps of runs in hand: SUCCESS, ERROR, or RUNNING for one that takes long. One outcome each.';
+    'Records steps of leased runs: SUCCESS, ERROR, or RUNNING for a step that takes long. Returns one outcome per item.';
 
--- One checkpoint, as record_steps(): fence and step in one statement, without arrays. Where a row of the step is there
--- already, or the fence does not hold, record_steps() has the last word.
+-- One checkpoint, like record_steps(), but with fence and step in one statement and without arrays. If the step already
+-- has a row, or the fence does not hold, it calls record_steps().
 create or replace function {schema}.record_step(
     run_id        bigint,
     delivery      integer,
     step_id       text,
-    step_position integer,  -- `position` is a word of SQL
+    step_position integer,  -- `position` is a keyword of SQL
     status        text,
     attempt       integer,
     input         text default null,
@@ -202,7 +201,7 @@ declare
     ended_at timestamptz;
     parsed   json;
 begin
-    -- As invalid_steps(), in expressions that are short: they are prepared anew in each transaction.
+    -- Like invalid_steps(), but in short expressions, because they are prepared again in each transaction.
     if (status in ('SUCCESS', 'ERROR', 'RUNNING') and step_position >= 0 and attempt >= 0
         and octet_length(step_id) between 1 and {rule:max_recorded_id_bytes} and coalesce(elapsed_us, 0) >= 0) is not true then
         return 'invalid';
@@ -239,12 +238,11 @@ end
 $$;
 comment on function {schema}.record_step(
     bigint, integer, text, integer, text, integer, text, text, text, timestamptz, bigint, boolean
-) is
-    'Records one step of a run in hand: SUCCESS, ERROR, or RUNNING for one that takes long. Returns the outcome.';
+) is 'Records one step of a leased run: SUCCESS, ERROR, or RUNNING for a step that takes long. Returns the outcome.';
 
--- Lets runs wait: a retry, a pause, a sleep. Visible at `untils`, or after `delays_ms`; a pause not longer
--- than the run may take. What waits at a step that has its result (see resume) does not wait. A run stays RUNNING or
--- becomes PAUSED, its step PENDING or PAUSED; any other status gets the outcome `invalid`.
+-- Suspends runs: a retry, a pause, a sleep. They are visible at `untils` or after `delays_ms`; a pause ends at the
+-- run's timeout at the latest. A run whose step already has its result (see resume) does not wait. The run stays
+-- RUNNING or becomes PAUSED, its step PENDING or PAUSED; any other status gets the outcome `invalid`.
 create or replace function {schema}.suspend_runs(
     run_ids           bigint[],
     deliveries        integer[],
@@ -277,7 +275,7 @@ declare
     visible  timestamptz[];
     payloads text[];
     resumed  boolean[];
-    publish  boolean[];  -- where its workflow asks to be told of pauses
+    publish  boolean[];  -- whether the workflow publishes this pause
     size     constant integer := coalesce(cardinality(run_ids), 0);
     invalid  boolean[] := {schema}.invalid_suspensions(
         size, statuses, delays_ms, untils, attempts, step_ids, positions, step_statuses, step_attempts, inputs, errors,
@@ -320,7 +318,7 @@ begin
     insert into {schema}.steps as s
         (run_id, step_id, position, status, attempt, delivery, worker_id, started_at, completed_at, wake_at,
          pause_message, pause_condition, input, output, error)
-    select distinct on (n.run_id, n.step_id)  -- one that is given twice: the first one counts
+    select distinct on (n.run_id, n.step_id)  -- of a step that is given twice, the first counts
            n.run_id, n.step_id, n.position, case when n.payload is null then n.step_status else 'SUCCESS' end,
            n.step_attempt, n.delivery, n.worker_id,
            now_at - coalesce(n.elapsed_us, 0) * interval '1 microsecond',
@@ -344,7 +342,7 @@ begin
         input = coalesce(excluded.input, s.input), output = excluded.output, error = excluded.error
     where s.status in ('PENDING', 'RUNNING', 'PAUSED');
 
-    -- By the signal, or while its body was executed once more: it must not wait for what has come.
+    -- Resumed by a signal, or while its body was executed again: it must not wait for an answer that has arrived.
     resumed := array(
         select exists (
             select from {schema}.steps s
@@ -402,10 +400,10 @@ begin
 end
 $$;
 comment on function {schema}.suspend_runs is
-    'Lets runs in hand wait, with the step they wait at: a retry, a pause, a sleep. One outcome each.';
+    'Suspends leased runs at a step: a retry, a pause or a sleep. Returns one outcome per item.';
 
--- Resumes that were kept for steps that are to be paused now: taken out, aligned with the runs. A step that
--- waits for another run takes none: its result is that run's.
+-- Removes and returns the signals that were kept for steps that pause now, aligned with the runs. A step that waits for
+-- another run takes none: its result comes from that run.
 create or replace function {schema}.take_signals(
     run_ids bigint[], step_ids text[], tids tid[], statuses text[], wake_ats timestamptz[],
     wake_after_delays boolean[]
@@ -440,9 +438,9 @@ begin
     return payloads;
 end
 $$;
-comment on function {schema}.take_signals is 'Internal: takes out the resumes that were kept for these steps.';
+comment on function {schema}.take_signals is 'Internal: takes the signals that were kept for these steps.';
 
--- Which of these pauses are new, and are to be told of: a pause that is checked is none, nor is a sleep.
+-- Re-checks of a pause, and sleeps, are not published as pauses.
 create or replace function {schema}.new_pauses(
     publish boolean[], run_ids bigint[], step_ids text[], tids tid[], reasons text[],
     wake_ats timestamptz[], wake_after_delays boolean[]
@@ -466,9 +464,9 @@ as $$
         order by n.place
     )
 $$;
-comment on function {schema}.new_pauses is 'Internal: which of these suspensions are pauses to be told of.';
+comment on function {schema}.new_pauses is 'Internal: which of these suspensions are new pauses to be published.';
 
--- What the holders have to say; an empty kind says nothing.
+-- An empty kind means no event.
 create or replace function {schema}.add_events(
     run_ids bigint[], deliveries integer[], tids tid[], workers bigint[], event_kinds text[],
     event_data text[], at timestamptz
@@ -485,4 +483,4 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.add_events is 'Internal: records what the holders of runs have to say.';
+comment on function {schema}.add_events is 'Internal: adds the events that holders of runs report.';

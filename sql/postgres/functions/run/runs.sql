@@ -1,9 +1,8 @@
--- Runs: look-ups, and what people do to them.
+-- Lookups of runs.
 
--- The views ..._rows are what the C++ library reads: JSON as text, which is not parsed. Others read ..._info.
+-- The views ..._rows are read by the C++ library: they have JSON as text, without a cast. Other readers use ..._info.
 
--- Everything about a run in one row. delivery, strikes, attempts and visible_at of a live one are its
--- message's.
+-- One row per run. For a live run, delivery, strikes, attempts and visible_at are those of its message.
 create or replace view {schema}.run_rows as
 select r.run_id, q.name as workflow, r.status, r.priority, r.max_attempts,
        coalesce(m.delivery, r.delivery) as delivery, coalesce(m.strikes, 0) as strikes,
@@ -41,17 +40,17 @@ select r.run_id, r.workflow, r.status, r.priority, r.max_attempts, r.delivery, r
        r.started_at, r.paused_at, r.completed_at, r.deleted_at, r.deleted_reason, r.remaining_steps
 from {schema}.run_rows r;
 
--- What who waits for a run looks at: one row of one table.
+-- View read by waiters: one row per run, no join.
 create or replace view {schema}.run_ends as
 select r.run_id, r.status, r.deleted_at, r.output from {schema}.runs r;
 
--- Stable, so that it becomes part of the caller's prepared plan: who waits for a run asks it often.
+-- Stable, so that it is inlined into the caller's prepared plan: waiters call it often.
 create or replace function {schema}.get_run(run_id bigint) returns setof {schema}.run_info
 language sql stable
 as $$ select i.* from {schema}.run_info i where i.run_id = get_run.run_id $$;
-comment on function {schema}.get_run is 'One run, soft-deleted ones too; no row where there is none.';
+comment on function {schema}.get_run is 'Returns one run, including soft-deleted ones; no row if it does not exist.';
 
--- How many rows a recursion brings nobody can know: the server believes in so many that it would compile it.
+-- The server's estimate for the rows of a recursion is so high that it would JIT-compile the query.
 create or replace function {schema}.lineage(run_id bigint) returns setof {schema}.run_info
 language sql
 as $$
@@ -69,7 +68,7 @@ as $$
     select i.* from family f join {schema}.run_info i on i.run_id = f.id order by i.run_id
 $$;
 comment on function {schema}.lineage is
-    'The run with all it was retried or forked from, and all that was made from these.';
+    'The run, all runs from which it was retried or forked, and all runs created from these.';
 
 create or replace function {schema}.list_steps(run_id bigint) returns setof {schema}.step_info
 language sql stable
@@ -81,9 +80,9 @@ comment on function {schema}.list_steps is 'The recorded steps of a run, in its 
 create or replace function {schema}.list_events(run_id bigint) returns setof {schema}.event_info
 language sql stable
 as $$ select e.* from {schema}.event_info e where e.run_id = list_events.run_id order by e.event_id $$;
-comment on function {schema}.list_events is 'What happened to a run, in order.';
+comment on function {schema}.list_events is 'The events of a run, in order.';
 
--- Somebody waits for the end of the run: whoever ends it sends a NOTIFY. Not worth a flush to disk.
+-- Marks the run as awaited: the session that ends it sends a NOTIFY. The mark is not worth a flush to disk.
 create or replace function {schema}.await_run(run_id bigint) returns void
 language plpgsql
 as $$
@@ -98,4 +97,4 @@ begin
 end
 $$;
 comment on function {schema}.await_run is
-    'Asks for a NOTIFY (''run:<id>'') when the run ends; look at the run after that call, then wait.';
+    'Requests a NOTIFY (''run:<id>'') for the end of the run. Read the run after this call, then wait.';

@@ -1,7 +1,6 @@
--- The rest of what docs/sql.md describes for workers in other languages: shorter forms of suspend_runs and
--- resume.
+-- Shorter forms of suspend_runs and resume, for workers in other languages (docs/sql.md).
 
--- What the workflows of these runs say about retries, aligned with the runs; nulls for what is no live run.
+-- The retry settings of the workflows, aligned with the runs; null for an id that is not a live run.
 create or replace function {schema}.retry_rules(run_ids bigint[]) returns table (
     place bigint, failures integer, base_ms bigint, cap_ms bigint, audited boolean
 )
@@ -13,14 +12,15 @@ as $$
         select m.attempts, w.backoff_base_ms, w.backoff_cap_ms, w.audit
         from {schema}.messages m join {schema}.workflows w on w.workflow_id = m.queue_id
         where m.message_id = n.run_id
-        offset 0  -- one look-up, whatever the planner believes about the table
+        offset 0  -- one lookup, independent of the planner's statistics
     ) i on true
 $$;
-comment on function {schema}.retry_rules is 'Internal: failures, backoff and audit of live runs.';
+comment on function {schema}.retry_rules is 'Internal: failures, backoff and audit level of live runs.';
 
--- Errors are JSON with type and message. A null delay is the workflow's backoff: min(cap, base * 2^n) and up
--- to a half more, where n counts the failures before. With a step, `attempts` are executions of that step,
--- and it is PENDING; without one, failures of the run since its last progress (null: one more than before).
+-- Errors are JSON with type and message. A null delay means the workflow's backoff: min(cap, base * 2^n) plus up to
+-- half of that, where n is the number of earlier failures. With a step, `attempts` counts the executions of that step,
+-- which becomes PENDING; without one, it counts the failures of the run since its last progress (null: one more than
+-- before).
 create or replace function {schema}.retry_runs(
     run_ids    bigint[],
     deliveries integer[],
@@ -64,9 +64,9 @@ begin
 end
 $$;
 comment on function {schema}.retry_runs is
-    'Lets runs in hand come back after a failure: after the delay, or the workflow''s backoff. One outcome each.';
+    'Suspends leased runs after a failure, for the delay or the workflow''s backoff. Returns one outcome per item.';
 
--- At the next check (an hour where null) the run is handed out again, and may pause again.
+-- At the next check (after an hour if null) the run is delivered again, and may pause again.
 create or replace function {schema}.pause(
     run_ids        bigint[],
     deliveries     integer[],
@@ -108,10 +108,10 @@ begin
 end
 $$;
 comment on function {schema}.pause is
-    'Lets runs in hand wait at a step until it is resumed, or for the next check. One outcome each.';
+    'Suspends leased runs at a step until it is resumed, or until the next check. Returns one outcome per item.';
 
 create or replace function {schema}.signal(run_id bigint, step_id text, data json default 'null') returns void
 language sql
 as $$ select {schema}.resume_early(run_id, step_id, data) $$;
 comment on function {schema}.signal(bigint, text, json) is
-    'Gives a step that a run waits at, or will wait at, its result: resume_early(), as programs call it. First one wins.';
+    'Sets the result of a step at which a run waits or will wait, like resume_early(). The first call wins.';

@@ -1,8 +1,9 @@
--- Triggering: a run and its message, with one number, in one transaction. `wake` sends the NOTIFY
--- inside that transaction; the C++ store sends it after its commit instead.
+-- Triggering: creates a run and its message, with the same id, in one transaction. With `wake`, the function sends the
+-- NOTIFY inside that transaction; the C++ store sends it after its commit instead.
 
--- The usual case in few statements: runs of one workflow that is no flow, without idempotency keys. Null where it
--- is a flow, or does not exist. The insert looks at the workflow behind its lock: it may just have been deleted.
+-- The usual case in few statements: runs of one workflow that is not a flow, without idempotency keys. Null if the
+-- workflow is a flow or does not exist. The insert reads the workflow behind its lock, because it may have been
+-- deleted.
 create or replace function {schema}.create_plain_runs(
     workflow text, inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
     max_attempts integer[], parent_run_ids bigint[], now_at timestamptz, out run_ids bigint[], out workflow_id bigint
@@ -52,10 +53,10 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.create_plain_runs is 'Internal: runs of one workflow.';
+comment on function {schema}.create_plain_runs is 'Internal: creates runs of one workflow.';
 
--- Runs of several workflows, of flows, with idempotency keys. workflow_ids are those that got runs, each once.
--- `strict`: see start_flow_runs().
+-- Runs of several workflows, of flows, or with idempotency keys. workflow_ids are the workflows that got runs, without
+-- duplicates. `strict`: see start_flow_runs().
 create or replace function {schema}.create_runs(
     workflows text[], inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
     idempotency_keys text[], max_attempts integer[], parent_run_ids bigint[], now_at timestamptz, strict boolean,
@@ -66,8 +67,8 @@ as $$
 declare
     names  text[] := workflows;
     owners bigint[];
-    sizes  bigint[];  -- aligned with names: how many steps a flow has, null for other workflows
-    audits boolean;   -- one of them keeps all events
+    sizes  bigint[];  -- aligned with names: the number of steps of a flow, null for other workflows
+    audits boolean;   -- one of the workflows keeps all events
 begin
     if cardinality(workflows) > 1 then
         names := array(
@@ -75,7 +76,7 @@ begin
             group by u.name order by min(u.place)
         );
     end if;
-    -- Looked up again behind the lock: a workflow may just have been deleted.
+    -- Read again behind the lock: a workflow may have been deleted.
     loop
         workflow_ids := coalesce({schema}.workflow_ids(names), '{}');
         perform {schema}.share_queues(workflow_ids);
@@ -98,7 +99,7 @@ begin
     ) w;
 
     if cardinality(array_remove(idempotency_keys, null)) > 0 then
-        -- In the order of the keys: batches that share some wait for each other, and never crosswise.
+        -- In the order of the keys: batches that share keys wait for each other without a deadlock.
         loop
             insert into {schema}.runs
                 (run_id, workflow_id, status, priority, max_attempts, parent_run_id, idempotency_key,
@@ -123,7 +124,7 @@ begin
                     as n (run_id, workflow, key, place)
                 order by n.place
             );
-            exit when array_position(owners, null) is null;  -- else a run was deleted just now: its key is free
+            exit when array_position(owners, null) is null;  -- else a run was deleted in the meantime: its key is free
         end loop;
         created := array(
             select n.owner = n.run_id from unnest(owners, run_ids) with ordinality as n (owner, run_id, place)
@@ -162,10 +163,11 @@ begin
     run_ids := coalesce(owners, run_ids);
 end
 $$;
-comment on function {schema}.create_runs is 'Internal: runs of any workflows.';
+comment on function {schema}.create_runs is 'Internal: creates runs of any workflows.';
 
--- All or nothing. Arrays are aligned; null times mean now. Inputs are JSON text. Tags stand beside them: tags[i] belongs to run tag_places[i]. Returns
--- the runs in the order given, and whether each is new or the one that had the idempotency key already.
+-- All or nothing. The arrays are aligned; a null time means now. Inputs are JSON text. tags[i] belongs to the run
+-- tag_places[i]. Returns the runs in the given order, and whether each is new or an existing run with the same
+-- idempotency key.
 create or replace function {schema}.trigger_batch(
     workflows        text[],
     inputs           text[],
@@ -219,10 +221,10 @@ begin
 end
 $$;
 comment on function {schema}.trigger_batch is
-    'Makes runs, of one or several workflows, all or nothing; returns their ids in order.';
+    'Creates runs of one or several workflows, all or nothing; returns their ids in order.';
 
--- One run that is ready at once and has neither key nor tags, which is what most calls ask for: no arrays, no helpers,
--- three statements. What is not so, a flow for example, or is wrong, goes the way of many.
+-- The most common call: one run that is ready immediately and has neither key nor tags. Uses three statements, without
+-- arrays and helpers. Everything else, for example a flow or an invalid argument, is left to trigger_batch().
 create or replace function {schema}.trigger_one(
     workflow      text,
     input         text,
@@ -242,7 +244,7 @@ declare
     _ignored text;     -- see trigger_batch()
     made    record;
 begin
-    if {schema}.json_proof(input) is not null and priority between -{rule:max_priority} and {rule:max_priority}
+    if {schema}.require_json(input) is not null and priority between -{rule:max_priority} and {rule:max_priority}
        and (max_attempts between 1 and {rule:max_attempts}) is not false
        and current_setting('transaction_isolation') = 'read committed' then
         select q.queue_id, w.audit = 'all', pg_try_advisory_xact_lock_shared({schema}.queue_lock_key(q.queue_id))
@@ -252,7 +254,7 @@ begin
         if not locked then
             perform {schema}.share_queues(array[workflow_id]);
         end if;
-        -- Looks at the workflow behind its lock: it may just have been deleted.
+        -- Reads the workflow behind its lock, because it may have been deleted.
         with made as (
             insert into {schema}.runs as r
                 (run_id, workflow_id, status, priority, max_attempts, parent_run_id, created_at, updated_at, input)
@@ -284,7 +286,7 @@ begin
 end
 $$;
 comment on function {schema}.trigger_one(text, text, integer, integer, bigint, boolean) is
-    'Makes a run that is ready at once, without key and tags; returns its id, that it is new, and its workflow.';
+    'Creates a run that is ready immediately, without key and tags; returns its id, true, and the id of its workflow.';
 
 create or replace function {schema}.trigger(
     workflow        text,
@@ -311,11 +313,11 @@ as $$
         ) end
 $$;
 comment on function {schema}.trigger(text, json, integer, bigint, timestamptz, text, integer, bigint, text[]) is
-    'Makes a run of a workflow; returns its id, or that of the run that has the idempotency key already.';
+    'Creates a run of a workflow; returns its id, or that of the existing run with the same idempotency key.';
 
--- Runs that the engine itself creates, for schedules and dead letters. No caller is there to read an error, and
--- none may stop the caller's transaction: a flow's run with an input of the wrong kind is created and has failed.
-create or replace function {schema}.trigger_unasked(
+-- Runs that the engine itself creates, for schedules and dead letters. There is no caller that could handle an error,
+-- and an error must not roll back the transaction: a flow's run with an invalid input is created as ERROR.
+create or replace function {schema}.trigger_internal(
     workflows text[], inputs text[], priorities integer[], ats timestamptz[], idempotency_keys text[],
     parent_run_ids bigint[], tag text, wake boolean
 ) returns bigint[]
@@ -327,8 +329,8 @@ begin
     made := {schema}.create_runs(
         workflows, inputs, priorities, null, ats, idempotency_keys, null, parent_run_ids, {schema}.clock(), false);
     insert into {schema}.run_tags (tag, run_id)
-    select trigger_unasked.tag, u.run_id from unnest(made.run_ids, made.created) as u (run_id, created)
-    where u.created and trigger_unasked.tag is not null
+    select trigger_internal.tag, u.run_id from unnest(made.run_ids, made.created) as u (run_id, created)
+    where u.created and trigger_internal.tag is not null
     on conflict do nothing;
     if wake then
         perform pg_notify('pawl_{schema_name}', u::text) from unnest(made.workflow_ids) u;
@@ -336,10 +338,9 @@ begin
     return made.run_ids;
 end
 $$;
-comment on function {schema}.trigger_unasked is 'Internal: creates the runs of schedules and dead letters.';
+comment on function {schema}.trigger_internal is 'Internal: creates the runs of schedules and dead letters.';
 
--- A run that failed is handed to its workflow's dead letter workflow. Called in the transaction in which runs fail, so
--- once for each.
+-- Triggers the dead letter workflow of a failed run. Called in the transaction in which runs fail, so once for each.
 create or replace function {schema}.trigger_dead_letters(run_ids bigint[]) returns void
 language plpgsql
 as $$
@@ -353,12 +354,12 @@ begin
     if wanted is null then
         return;
     end if;
-    -- Locked, they cannot be deleted under our hands.
+    -- The row locks prevent a concurrent deletion.
     wanted := array(
         select w.workflow_id from {schema}.workflows w where w.workflow_id = any(wanted)
         order by w.workflow_id for key share
     );
-    perform {schema}.trigger_unasked(
+    perform {schema}.trigger_internal(
         array_agg(d.name), array_agg(d.input), null, null, null,
         array_agg(d.run_id), null, true)
     from (

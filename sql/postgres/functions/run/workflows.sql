@@ -1,7 +1,7 @@
--- Workflows: definition and administration. A workflow is a row beside its queue, which carries its runs.
+-- Workflows: definition and administration. A workflow is a queue, which holds its runs, and a row in `workflows`.
 
--- A failed run of a dead letter workflow is handed on by that one's own: a chain that leads back would never
--- end. Two that are named at the same time follow each other here.
+-- A failed run of a dead letter workflow is passed on to the dead letter workflow of that one: a cycle would never end.
+-- Concurrent changes are serialized by a lock.
 create or replace function {schema}.refuse_dead_letter_cycle(workflow text, forward_to bigint) returns void
 language plpgsql
 as $$
@@ -23,10 +23,9 @@ begin
 end
 $$;
 comment on function {schema}.refuse_dead_letter_cycle is
-    'Internal: refuses a dead letter workflow from which failed runs would come back.';
+    'Internal: raises if a dead letter workflow would lead back to the workflow.';
 
--- Only options that are given are changed; a run_timeout_ms of 0 and an empty dead_letter_workflow go
--- back to none.
+-- Changes only the given options. A run_timeout_ms of 0 and an empty dead_letter_workflow remove the setting.
 drop function if exists {schema}.create_workflow(  -- it has a new parameter
     text, integer, bigint, bigint, bigint, bigint, integer, text, text);
 create or replace function {schema}.create_workflow(
@@ -68,14 +67,14 @@ begin
     if dead_letter_workflow <> '' then
         loop
             forward_to := ({schema}.workflow_ids(array[dead_letter_workflow]))[1];
-            -- Locked, it cannot be deleted under our hands.
+            -- The row lock prevents a concurrent deletion.
             perform from {schema}.workflows w where w.workflow_id = forward_to for key share;
             exit when found;
         end loop;
         perform {schema}.refuse_dead_letter_cycle(workflow, forward_to);
     end if;
     loop
-        -- Done runs leave no archive, and how often one is tried is the worker's to decide.
+        -- Completed runs leave no archived message, and the worker decides how often a run is attempted.
         insert into {schema}.queues as q (name, keep_archive, lease_ms, max_strikes, max_attempts, created_at)
         values (workflow, false, create_workflow.lease_ms,
                 coalesce(create_workflow.max_strikes, {rule:default_queue_strikes}), 0, now_at)
@@ -108,14 +107,14 @@ begin
         from {schema}.queues q
         where q.name = workflow and w.workflow_id = q.queue_id
           and (not w.is_flow
-               -- What runs of flows have in common with all runs.
+               -- Options that flows and other workflows have in common.
                or num_nonnulls(create_workflow.dead_letter_workflow, create_workflow.audit,
                                create_workflow.publish) > 0
                   and num_nulls(create_workflow.max_attempts, create_workflow.backoff_base_ms,
                                 create_workflow.backoff_cap_ms, create_workflow.lease_ms,
                                 create_workflow.run_timeout_ms, create_workflow.max_strikes) = 6)
         returning w.workflow_id into id;
-        -- Else it was deleted while we waited for it: its name is free.
+        -- Otherwise the workflow was deleted while we waited for its lock, so the name is free.
         exit when id is not null or exists (select from {schema}.queues q where q.name = workflow);
     end loop;
     if id is null then
@@ -132,9 +131,8 @@ begin
 end
 $$;
 comment on function {schema}.create_workflow is
-    'Creates a workflow and its queue, or changes the options given of an existing one.';
+    'Creates a workflow and its queue, or changes the given options of an existing workflow.';
 
--- The ids of these workflows, in the order given.
 create or replace function {schema}.workflow_ids(workflows text[]) returns bigint[]
 language plpgsql stable
 as $$
@@ -158,7 +156,7 @@ begin
 end
 $$;
 comment on function {schema}.workflow_ids is
-    'The ids of workflows, in the order given; an error where one does not exist. For claim_runs.';
+    'The ids of workflows, in the given order, for claim_runs. Raises if one does not exist.';
 
 create or replace function {schema}.delete_workflow(workflow text) returns void
 language plpgsql
@@ -168,7 +166,7 @@ declare
     live  bigint;
     ended bigint[];
 begin
-    -- The workflow before its queue: triggers of a dead letter workflow lock in that order.
+    -- The workflow is locked before its queue: triggers of a dead letter workflow lock in that order.
     perform from {schema}.workflows w where w.workflow_id = id for update;
     perform {schema}.lock_queue(id);
     select count(*) into live from {schema}.runs r where {schema}.run_group(r) in (0, 1) and r.workflow_id = id;
@@ -196,9 +194,9 @@ begin
 end
 $$;
 comment on function {schema}.delete_workflow is
-    'Deletes a workflow with its queue and its finished runs; refused while live runs are there.';
+    'Deletes a workflow with its queue and its finished runs. Refused while it has live runs.';
 
--- Only where it has other columns: whatever of a user's depends on it would be in the way.
+-- Drops the function only if its columns have changed: dropping fails if an object of a user depends on it.
 do $$
 begin
     if exists (select from pg_proc p where p.oid = to_regprocedure('{schema}.list_workflows(text)')
@@ -224,11 +222,12 @@ as $$
     where only_workflow is null or q.name = only_workflow
     order by q.name
 $$;
-comment on function {schema}.list_workflows is 'Workflows with their settings, by name.';
+comment on function {schema}.list_workflows is 'Lists workflows with their settings, by name.';
 
--- Durations are of successes, from the first start to the end. Of the runs that ended within the window the newest
--- are read, up to count_limit successes and as many failures; what is older than the oldest of a set that was cut
--- off is left out, so that the counts stay comparable: counted_ms says how much of the window they cover.
+-- Durations are those of successful runs, from the first start to the end. Of the runs that ended within the window the
+-- newest are read, up to count_limit successes and count_limit failures. If a set is cut off, runs before its oldest
+-- one are ignored in both sets, so that the counts stay comparable: counted_ms is the part of the window that they
+-- cover.
 create or replace function {schema}.workflow_stats(
     workflow text, window_ms bigint default {rule:default_metrics_window_ms}, count_limit integer default {rule:count_limit}
 ) returns table (
@@ -250,7 +249,7 @@ begin
     perform {schema}.check_range('count_limit', workflow_stats.count_limit, 0, 2147483647);
     workflow_stats.count_limit := coalesce(workflow_stats.count_limit, 2147483647);
     from_at := now_at - {schema}.ms(window_ms);
-    -- The first that does not count, of each set.
+    -- The first run of each set that does not count.
     select max(c.at) into cut_at
     from (
         (select s.completed_at as at from {schema}.runs s
@@ -278,7 +277,7 @@ begin
                avg(d.ms) filter (where r.status = 'SUCCESS') as average_ms,
                percentile_cont(array[0.5, 0.95, 0.99]) within group (order by d.ms)
                    filter (where r.status = 'SUCCESS') as parts
-        from (  -- each through an index of its own
+        from (  -- each through a separate index
             select s.status, s.started_at, s.completed_at from {schema}.runs s
             where s.workflow_id = id and s.completed_at > coalesce(cut_at, from_at)
               and s.completed_at <= now_at and s.completed_at is not null and s.error is null
@@ -294,7 +293,7 @@ begin
 end
 $$;
 comment on function {schema}.workflow_stats is
-    'Ends and durations of a workflow''s runs within the window, and its queue''s counts; reads a bounded number of rows.';
+    'Ends and durations of a workflow''s runs within the window, and the counts of its queue. Reads a bounded number of rows.';
 
 create or replace function {schema}.workflow_metrics(workflow text, window_ms bigint default {rule:default_metrics_window_ms})
 returns table (
@@ -308,9 +307,10 @@ as $$
     from {schema}.workflow_stats(workflow, window_ms, 2147483647) s
 $$;
 comment on function {schema}.workflow_metrics is
-    'workflow_stats() with exact counts, whatever they cost.';
+    'Like workflow_stats(), but with exact counts. Reads all matching runs, so it can be slow.';
 
--- Not stopped, and heard of within its lease. Stopped workers cost nothing: the index workers_live holds the others.
+-- A live worker has not stopped, and its last heartbeat is within its lease. The index workers_live excludes stopped
+-- workers.
 create or replace function {schema}.has_live_handler(workflow text, at timestamptz default null)
 returns boolean
 language sql
@@ -332,4 +332,4 @@ as $$
         where w.status <> 'STOPPED' and w.heartbeat_at + {schema}.ms(w.lease_ms) >= live_handlers.at
     )
 $$;
-comment on function {schema}.live_handlers is 'Internal: the workflows that live workers have handlers for.';
+comment on function {schema}.live_handlers is 'Internal: the workflows for which live workers have handlers.';

@@ -1,6 +1,5 @@
--- Schedules. When they fire is computed by the library (src/model/cron.h): here fire times are only
--- kept, and turned into runs. Who fires or changes a schedule names the version it has read.
--- Lock order: see functions/README.md.
+-- Schedules. The library computes fire times (src/model/cron.h); these functions store them and create the runs. A call
+-- that fires or changes a schedule names the version that it has read. Lock order: functions/README.md.
 
 create or replace function {schema}.list_schedules(only_schedule text default null) returns table (
     schedule_id bigint, version bigint, schedule text, workflow text, cron text, time_zone text,
@@ -18,9 +17,9 @@ as $$
     where only_schedule is null or s.name = only_schedule
     order by s.name
 $$;
-comment on function {schema}.list_schedules is 'Schedules with their settings and next fire times, by name.';
+comment on function {schema}.list_schedules is 'Lists schedules with their settings and next fire times, by name.';
 
--- The same bounds as in src/model/schedule.cpp. Whether a cron expression is one only the library knows.
+-- The same bounds as in src/model/schedule.cpp. Cron expressions are checked only by the library.
 create or replace function {schema}.check_schedule(
     schedule text, cron text, time_zone text, params text, jitter_ms bigint, priority integer, overlap text,
     catch_up text, catch_up_limit integer, paused boolean, times timestamptz[]
@@ -43,9 +42,9 @@ begin
     perform {schema}.check_json('params', array[params]);
 end
 $$;
-comment on function {schema}.check_schedule is 'Internal: refuses a schedule that can never work.';
+comment on function {schema}.check_schedule is 'Internal: raises if a schedule is invalid.';
 
--- False: the name exists already (no schedule_id given), or the version is not the one named.
+-- Returns false if the name already exists (without schedule_id), or if the version is not the current one.
 create or replace function {schema}.save_schedule(
     schedule_id     bigint,
     version         bigint,
@@ -77,7 +76,7 @@ begin
         save_schedule.overlap, save_schedule.catch_up, save_schedule.catch_up_limit, save_schedule.paused,
         array[save_schedule.starts_at, save_schedule.ends_at, save_schedule.next_fire_at,
               save_schedule.waiting_fire_at]);
-    -- Locked, it cannot be deleted under our hands.
+    -- The row lock prevents a concurrent deletion.
     select w.workflow_id into id
     from {schema}.workflows w
     where w.workflow_id = (select q.queue_id from {schema}.queues q where q.name = workflow)
@@ -109,7 +108,7 @@ begin
     end if;
     saved := found;
     if saved then
-        perform pg_notify('pawl_{schema_name}', '-1');  -- schedulers look again
+        perform pg_notify('pawl_{schema_name}', '-1');  -- schedulers check again
     end if;
     return saved;
 end
@@ -117,8 +116,7 @@ $$;
 comment on function {schema}.save_schedule(
     bigint, bigint, text, text, text, text, text, timestamptz, timestamptz, bigint, integer, text, text,
     integer, boolean, timestamptz, timestamptz
-) is
-    'Makes a schedule, or changes the version of it that was read; false where somebody else was faster.';
+) is 'Creates a schedule, or changes it if the given version is current; false if another session changed it first.';
 
 create or replace function {schema}.delete_schedule(schedule text) returns boolean
 language plpgsql
@@ -133,8 +131,8 @@ end
 $$;
 comment on function {schema}.delete_schedule is 'Deletes a schedule; its runs stay.';
 
--- One row per schedule that has to be fired: a fire time has come, or what waited for the end of a run
--- may go. Where there is none, one row that tells only the time and when to look again.
+-- One row per schedule that is due: a fire time has arrived, or a delayed fire can start because the earlier run has
+-- ended. If no schedule is due, one row that has only the current time and the time of the next check.
 create or replace function {schema}.due_schedules(max_rows integer default {rule:default_page_rows}) returns table (
     now_at timestamptz, next_due timestamptz, waiting boolean, schedule_id bigint, version bigint,
     schedule text, workflow text, cron text, time_zone text, params json, starts_at timestamptz,
@@ -170,14 +168,14 @@ begin
     return query
     select due_schedules.now_at, due_schedules.next_due, due_schedules.waiting, l.*
     from {schema}.list_schedules() l where l.schedule_id = any(due);
-    -- Also where those found above have been deleted since.
+    -- Also if the schedules found above have been deleted since.
     if not found then
         return next;
     end if;
 end
 $$;
 comment on function {schema}.due_schedules is
-    'Schedules that have to be fired now, and when the next one will be.';
+    'Returns the schedules that are due, and the time at which the next one is.';
 
 -- The same text as in src/model/schedule.cpp.
 create or replace function {schema}.fire_key(schedule text, at timestamptz) returns text
@@ -186,12 +184,12 @@ as $$
     select format('schedule:%s:%s%sZ', schedule, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'),
                   case when at <> date_trunc('second', at) then to_char(at at time zone 'UTC', '.US') end)
 $$;
-comment on function {schema}.fire_key is 'Internal: the key of a schedule''s fire time.';
+comment on function {schema}.fire_key is 'Internal: the key of a fire time of a schedule.';
 
 
--- Runs of a schedule that is locked; returns them in the order of their fire times.
--- Fire times have keys of their own, apart from those of users. A schedule that is deleted and created again finds the
--- runs of its earlier fire times. The caller has locked the schedule, and names are unique: no race on the key.
+-- Creates the runs of a schedule; returns them in the order of their fire times. Fire times have a separate set of
+-- keys, apart from those of users. A schedule that is deleted and created again finds the runs of its earlier fire
+-- times. The caller has locked the schedule, and names are unique, so there is no race on the key.
 create or replace function {schema}.trigger_schedule(
     s {schema}.schedules, workflow text, fire_ats timestamptz[], ats timestamptz[], wake boolean
 ) returns bigint[]
@@ -207,7 +205,7 @@ begin
         select r.run_id into run from {schema}.runs r
         where r.workflow_id = s.workflow_id and r.fire_key = key and r.deleted_at is null;
         if not found then
-            run := ({schema}.trigger_unasked(
+            run := ({schema}.trigger_internal(
                 array[workflow], array[s.input], array[s.priority], ats[i:i], null, null, 'schedule:' || s.name, wake))[1];
             update {schema}.runs r set fire_key = key where r.run_id = run;
         end if;
@@ -216,11 +214,11 @@ begin
     return made;
 end
 $$;
-comment on function {schema}.trigger_schedule is 'Internal: makes the runs of a schedule''s fire times.';
+comment on function {schema}.trigger_schedule is 'Internal: creates the runs of a schedule''s fire times.';
 
--- Makes the runs of these fire times, as far as the overlap policy allows, and moves the schedule on.
--- Not fired: another scheduler has it in its hands or was faster, it was changed, or a time has not come. idempotency_keys
--- is ignored: see fire_key().
+-- Creates the runs of these fire times, as far as the overlap policy allows, and sets the next fire time. Not fired if
+-- another scheduler holds the schedule or was faster, if the schedule was changed, or if a fire time is in the future.
+-- idempotency_keys is ignored: see fire_key().
 create or replace function {schema}.fire_schedule(
     schedule_id      bigint,
     version          bigint,
@@ -243,7 +241,7 @@ begin
     if coalesce(cardinality(fire_ats), 0) > {rule:max_catch_up}
        or cardinality(ats) <> coalesce(cardinality(fire_ats), 0)  -- null: now, for all of them
        or num_nulls(variadic fire_ats) > 0 then
-        raise exception 'fire_ats and ats must have as many elements, at most {rule:max_catch_up}, none null'
+        raise exception 'fire_ats and ats must have the same number of elements, at most {rule:max_catch_up}, without nulls'
             using errcode = 'PW003';
     end if;
     perform {schema}.check_places(null, null, ats);
@@ -270,7 +268,7 @@ begin
             s.waiting_fire_at := null;
         end if;
     else
-        -- The last run is live from its making on: at most one of several is made.
+        -- A run counts as live when it is created, so at most one of several runs is created.
         for i in 1 .. coalesce(cardinality(fire_ats), 0) loop
             if not exists (
                 select from {schema}.runs r where r.run_id = s.last_run_id and r.completed_at is null
@@ -293,4 +291,4 @@ begin
 end
 $$;
 comment on function {schema}.fire_schedule is
-    'Makes the runs of a schedule''s fire times, once, whoever tries; false where somebody else was faster.';
+    'Creates the runs of a schedule''s fire times exactly once; false if another scheduler fired or changed it first.';

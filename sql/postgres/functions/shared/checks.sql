@@ -1,6 +1,6 @@
--- Values that can never work are refused with our own messages before a constraint of a table refuses them. Arrays are
--- checked as a whole: a batch without errors costs one check for each. Nulls pass, except for required values. The bounds
--- are in src/model/rules.h, the same as for C++.
+-- Arguments that can never be valid are refused with pawl's own messages, before a constraint of a table refuses them.
+-- An array is checked as a whole, so a valid batch costs one check per array. Nulls pass, except for required values.
+-- The bounds are in src/model/rules.h, the same as for C++.
 
 create or replace function {schema}.check_range(what text, value bigint, lowest bigint, highest bigint)
 returns void
@@ -12,7 +12,7 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.check_range is 'Internal: refuses a number out of bounds.';
+comment on function {schema}.check_range is 'Internal: raises if a number is out of bounds.';
 
 create or replace function {schema}.check_given(what text, is_null boolean) returns void
 language plpgsql immutable
@@ -23,7 +23,7 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.check_given is 'Internal: refuses a null.';
+comment on function {schema}.check_given is 'Internal: raises if a required value is null.';
 
 create or replace function {schema}.check_text(what text, value text, longest integer) returns void
 language plpgsql immutable
@@ -34,7 +34,7 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.check_text is 'Internal: refuses a text that is missing or too long.';
+comment on function {schema}.check_text is 'Internal: raises if a text is null, empty or too long.';
 
 create or replace function {schema}.check_time(what text, value timestamptz) returns void
 language plpgsql stable
@@ -45,9 +45,8 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.check_time is 'Internal: refuses a time that cannot be stored everywhere.';
+comment on function {schema}.check_time is 'Internal: raises if a time is outside the range that every store can hold.';
 
--- How many rows a page has.
 create or replace function {schema}.page_size(max_rows integer) returns integer
 language plpgsql immutable
 as $$
@@ -58,22 +57,21 @@ begin
     return max_rows;
 end
 $$;
-comment on function {schema}.page_size is 'Internal: refuses a page without an end.';
+comment on function {schema}.page_size is 'Internal: the number of rows of a page; raises if it is out of bounds.';
 
--- Arrays that are aligned with the items.
 create or replace function {schema}.check_aligned(items integer, variadic lengths integer[]) returns void
 language plpgsql immutable
 as $$
 begin
     if items < any(lengths) then
-        raise exception 'the arrays must not have more elements than there are items: %', items
+        raise exception 'an array has more elements than the batch has items (%)', items
             using errcode = 'PW003';
     end if;
 end
 $$;
-comment on function {schema}.check_aligned is 'Internal: refuses arrays that are longer than the batch.';
+comment on function {schema}.check_aligned is 'Internal: raises if an array is longer than the batch.';
 
--- What a claim may ask for; called if something is out of bounds.
+-- Called only if may_claim() is false: finds the argument that is out of bounds.
 create or replace function {schema}.refuse_claim(
     qty integer, lease_ms bigint, default_lease_ms bigint, floor_priority integer, looked_at timestamptz,
     swept_at timestamptz
@@ -91,9 +89,9 @@ begin
     perform {schema}.check_time('swept_at', swept_at);
 end
 $$;
-comment on function {schema}.refuse_claim is 'Internal: says what a claim may not ask for.';
+comment on function {schema}.refuse_claim is 'Internal: raises for the argument of a claim that is out of bounds.';
 
--- Whether a claim is within these bounds. It is expanded into the caller's expression.
+-- Whether the arguments of a claim are within their bounds. The planner inlines it into the caller's expression.
 create or replace function {schema}.may_claim(
     qty integer, lease_ms bigint, default_lease_ms bigint, floor_priority integer, looked_at timestamptz,
     swept_at timestamptz
@@ -106,26 +104,25 @@ as $$
        and (looked_at between '{rule:earliest_year}-01-01 00:00+00' and '{rule:latest_year}-01-01 00:00+00') is not false
        and (swept_at between '{rule:earliest_year}-01-01 00:00+00' and '{rule:latest_year}-01-01 00:00+00') is not false
 $$;
-comment on function {schema}.may_claim is 'Internal: whether a claim asks for what it can get.';
+comment on function {schema}.may_claim is 'Internal: whether the arguments of a claim are within their bounds.';
 
 create or replace function {schema}.longest_ms() returns bigint
 language sql immutable
 as $$ select {rule:longest_delay_ms} $$;
-comment on function {schema}.longest_ms is 'Internal: the longest time that anything may take.';
+comment on function {schema}.longest_ms is 'Internal: the longest delay, lease or timeout, in milliseconds.';
 
 create or replace function {schema}.check_word(what text, word text, words text[]) returns void
 language plpgsql immutable
 as $$
 begin
     if word <> all(words) then
-        raise exception '%: unknown word ''%'': use %', what, word, array_to_string(words, ', ')
+        raise exception '%: unknown value ''%''; use %', what, word, array_to_string(words, ', ')
             using errcode = 'PW003';
     end if;
 end
 $$;
-comment on function {schema}.check_word is 'Internal: refuses a word that is not among those known.';
+comment on function {schema}.check_word is 'Internal: raises if a word is not one of the known words.';
 
--- Where and when messages and runs stand in their queue.
 create or replace function {schema}.check_places(priorities integer[], delays_ms bigint[], ats timestamptz[])
 returns void
 language plpgsql stable
@@ -140,9 +137,9 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.check_places is 'Internal: refuses priorities, delays and times out of bounds.';
+comment on function {schema}.check_places is 'Internal: raises if a priority, delay or time is out of bounds.';
 
--- What else belongs to new runs; arrays as trigger_batch() has them.
+-- Checks the other arguments of new runs; the arrays are those of trigger_batch().
 create or replace function {schema}.check_new_runs(
     workflows text[], inputs text[], max_attempts integer[], idempotency_keys text[], tag_places integer[],
     tags text[]
@@ -151,9 +148,9 @@ language plpgsql immutable
 as $$
 begin
     if workflows is null or cardinality(workflows) is distinct from cardinality(inputs) then
-        raise exception 'inputs must have as many elements as workflows' using errcode = 'PW003';
+        raise exception 'inputs and workflows must have the same number of elements' using errcode = 'PW003';
     elsif num_nulls(variadic inputs) > 0 then
-        raise exception 'an input is null: pass the text ''null''' using errcode = 'PW003';
+        raise exception 'an input is null; pass the text ''null''' using errcode = 'PW003';
     elsif 1 > any(max_attempts) or {rule:max_attempts} < any(max_attempts) then
         raise exception 'max_attempts must be 1 to {rule:max_attempts}' using errcode = 'PW003';
     elsif num_nonnulls(variadic idempotency_keys) > 0 and exists (
@@ -163,7 +160,7 @@ begin
     elsif cardinality(tags) > 0 then
         if cardinality(tags) is distinct from cardinality(tag_places) or num_nulls(variadic tag_places) > 0
            or 1 > any(tag_places) or cardinality(workflows) < any(tag_places) then
-            raise exception 'tag_places must name, for each of the tags, a run: 1 to %', cardinality(workflows)
+            raise exception 'tag_places must have one element, 1 to %, for each element of tags', cardinality(workflows)
                 using errcode = 'PW003';
         elsif exists (select from unnest(tags) t where coalesce(octet_length(t), 0) not between 1 and {rule:max_tag_bytes}) then
             raise exception '{text:bytes_of_text}', 'a tag', {rule:max_tag_bytes} using errcode = 'PW003';
@@ -175,9 +172,9 @@ begin
     end if;
 end
 $$;
-comment on function {schema}.check_new_runs is 'Internal: refuses what new runs cannot have.';
+comment on function {schema}.check_new_runs is 'Internal: raises if an argument of new runs is invalid.';
 
--- All that trigger_batch() refuses, but for unknown workflows.
+-- All checks of trigger_batch() except the one for unknown workflows.
 create or replace function {schema}.check_trigger(
     workflows text[], inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
     idempotency_keys text[], max_attempts integer[], parent_run_ids bigint[], tag_places integer[], tags text[]
@@ -195,4 +192,4 @@ begin
     _ignored := {schema}.check_json('inputs', inputs);
 end
 $$;
-comment on function {schema}.check_trigger is 'Internal: refuses runs that cannot be created.';
+comment on function {schema}.check_trigger is 'Internal: raises if an argument of trigger_batch() is invalid.';

@@ -1,20 +1,22 @@
--- Counts for people and monitors read a bounded number of rows: behind the limit a count is a lower bound, and says
--- so. The limits are in src/model/rules.h.
+-- Counts for operators and monitoring read a bounded number of rows. Above the limit a count is a lower bound and is
+-- marked as such. The limits are in src/model/rules.h.
 
 create or replace function {schema}.count_limit() returns integer
 language sql immutable
 as $$ select {rule:count_limit} $$;
-comment on function {schema}.count_limit is 'Internal: up to where things are counted.';
+comment on function {schema}.count_limit is 'Internal: the default limit of counts.';
 
 create or replace function {schema}.count_text(value bigint, exact boolean) returns text
 language sql immutable
 as $$ select value || case when exact then '' else '+' end $$;
-comment on function {schema}.count_text is 'Internal: a count as people read it; 10000+ where it is a lower bound.';
+comment on function {schema}.count_text is
+    'Internal: formats a count; a lower bound is followed by a plus sign: 10000+.';
 
--- The messages of one queue, up to max_count in each state and max_archived in each part of the archive.
+-- Counts the messages of one queue, up to max_count in each state and max_archived in each part of the archive.
 --
--- Waiting and leased messages share an index: twice max_count of them are read, the next due ones first. The oldest
--- ready one is looked for among those counted and the first of each priority (the first {rule:max_priorities} priorities).
+-- Waiting and leased messages share an index: twice max_count of them are read, those due next first. The oldest
+-- ready message is searched among the counted messages and the first message of each priority (of the first
+-- {rule:max_priorities} priorities).
 create or replace function {schema}.count_messages(
     queue_id bigint, now_at timestamptz, max_count integer, max_archived integer,
     out ready bigint, out waiting bigint, out leased bigint, out archived bigint, out dead bigint,
@@ -95,7 +97,7 @@ end
 $$;
 comment on function {schema}.count_messages is 'Internal: bounded counts of the messages of a queue.';
 
--- archive_limit: how far the archives are counted; null: as far as the rest.
+-- archive_limit is the limit for the archive; null means count_limit.
 create or replace function {schema}.queue_stats(
     queue_names text[] default null, count_limit integer default {rule:count_limit},
     archive_limit integer default null
@@ -131,7 +133,7 @@ begin
 end
 $$;
 comment on function {schema}.queue_stats is
-    'Counts per queue, up to count_limit; at_least names the counts that are lower bounds. Reads a bounded number of rows.';
+    'Counts the messages of each queue, up to count_limit; at_least names the counts that are lower bounds.';
 
 create or replace function {schema}.metrics(queue_name text default null) returns table (
     queue text, paused boolean, ready bigint, waiting bigint, leased bigint, archived bigint,
@@ -142,7 +144,8 @@ as $$
     select s.queue, s.paused, s.ready, s.waiting, s.leased, s.archived, s.dead, s.oldest_ready_ms
     from {schema}.queue_stats(case when queue_name is not null then array[queue_name] end, null) s
 $$;
-comment on function {schema}.metrics is 'queue_stats() with exact counts, whatever they cost.';
+comment on function {schema}.metrics is
+    'Like queue_stats(), but with exact counts. Reads all messages, so it can be slow.';
 
 create or replace function {schema}.backlog(queue_names text[]) returns table (
     queue text, ready bigint, waiting bigint, leased bigint, dead bigint, oldest_ready_ms bigint
@@ -153,9 +156,10 @@ as $$
     from {schema}.queue_stats(coalesce(queue_names, '{}'), null) s
 $$;
 comment on function {schema}.backlog is
-    'Exact counts of what is not done, per queue: ready, waiting, leased, dead, age of the oldest ready one.';
+    'Exact counts of unfinished messages per queue, and the age of the oldest ready message.';
 
--- live: not stopped, and heard of within the lease. stopped is counted up to count_limit.
+-- A worker is live if it has not stopped and its last heartbeat is within its lease. `stopped` is counted up to
+-- count_limit.
 create or replace function {schema}.worker_counts(
     count_limit integer default {rule:count_limit},
     out live bigint, out lost bigint, out stopped bigint, out at_least text[]
@@ -180,4 +184,5 @@ begin
     stopped := least(stopped, worker_counts.count_limit);
 end
 $$;
-comment on function {schema}.worker_counts is 'How many workers are live, lost and stopped; at_least as in queue_stats().';
+comment on function {schema}.worker_counts is
+    'Counts live, lost and stopped workers; at_least names the counts that are lower bounds.';

@@ -1,9 +1,9 @@
--- Items of a batch that cannot be recorded as they are: not JSON, an unknown status, a time out of bounds. Functions for
--- holders do not raise for these: they get the outcome `invalid` and keep their lease, the others are recorded.
+-- Items of a batch that cannot be recorded: not JSON, an unknown status, a time out of bounds. Functions for holders do
+-- not raise for these. The item gets the outcome `invalid` and keeps its lease; the other items are recorded.
 --
--- The functions invalid_...() return null if all items are valid, which takes no query; else, aligned with the items,
--- whether each is invalid. The caller takes the deliveries of invalid items away (valid_deliveries), so that their
--- leases do not hold, and marks their outcomes (mark_invalid).
+-- The functions invalid_...() return null if all items are valid, which needs no query. Otherwise they return, for
+-- each item, whether it is invalid. The caller sets the deliveries of invalid items to null (valid_deliveries), so that
+-- no lease matches them, and marks their outcomes (mark_invalid).
 
 create or replace function {schema}.valid_deliveries(deliveries integer[], invalid boolean[]) returns integer[]
 language sql immutable
@@ -13,7 +13,7 @@ as $$
         from unnest(deliveries, invalid) with ordinality as u (delivery, invalid, place) order by u.place
     )
 $$;
-comment on function {schema}.valid_deliveries is 'Internal: deliveries, those of invalid items as null.';
+comment on function {schema}.valid_deliveries is 'Internal: the deliveries, with null for invalid items.';
 
 create or replace function {schema}.mark_invalid(outcomes text[], invalid boolean[]) returns text[]
 language plpgsql immutable
@@ -28,7 +28,7 @@ begin
     );
 end
 $$;
-comment on function {schema}.mark_invalid is 'Internal: outcomes, those of invalid items as invalid.';
+comment on function {schema}.mark_invalid is 'Internal: the outcomes, with ''invalid'' for invalid items.';
 
 create or replace function {schema}.either_invalid(a boolean[], b boolean[]) returns boolean[]
 language plpgsql immutable
@@ -43,9 +43,9 @@ begin
     );
 end
 $$;
-comment on function {schema}.either_invalid is 'Internal: the items that are invalid for one reason or another.';
+comment on function {schema}.either_invalid is 'Internal: the items that are invalid in either of two lists.';
 
--- Tasks are named by step and index. An array that is too short leaves some without a name.
+-- A task is named by its step and index. If an array is too short, the remaining items have no name.
 create or replace function {schema}.invalid_task_names(items integer, step_slugs text[], task_indexes integer[])
 returns boolean[]
 language plpgsql immutable
@@ -60,7 +60,7 @@ begin
     );
 end
 $$;
-comment on function {schema}.invalid_task_names is 'Internal: the tasks of a batch that have no name.';
+comment on function {schema}.invalid_task_names is 'Internal: the items of a batch that name no task.';
 
 create or replace function {schema}.invalid_times(
     items integer, times_ms bigint[], lowest bigint, null_allowed boolean
@@ -80,9 +80,9 @@ begin
     );
 end
 $$;
-comment on function {schema}.invalid_times is 'Internal: items whose time is out of bounds.';
+comment on function {schema}.invalid_times is 'Internal: the items whose time is out of bounds.';
 
--- Of up to three texts of each item.
+-- Checks up to three texts per item.
 create or replace function {schema}.invalid_json(items integer, a text[], b text[] default null, c text[] default null)
 returns boolean[]
 language plpgsql immutable
@@ -103,9 +103,9 @@ begin
     );
 end
 $$;
-comment on function {schema}.invalid_json is 'Internal: items with a text that is not JSON.';
+comment on function {schema}.invalid_json is 'Internal: the items with a text that is not JSON.';
 
--- Steps in one of the statuses `known`. An item without a step_id has no step, where that is allowed.
+-- `known` has the allowed statuses. With null_allowed, an item without a step_id has no step and is valid.
 create or replace function {schema}.invalid_steps(
     items integer, known text[], null_allowed boolean, step_ids text[], positions integer[], statuses text[],
     attempts integer[], wake_ats timestamptz[], elapsed_us bigint[]
@@ -122,7 +122,7 @@ begin
            and array_position(step_ids, '') is null
            and pg_column_size(step_ids::varchar(66)[]) = pg_column_size(step_ids)  -- all have up to 264 bytes
            and cardinality(positions) >= items and array_position(positions, null) is null
-           and cardinality(statuses) >= items and statuses <@ known
+           and cardinality(statuses) >= items and (known[1] = all(statuses) or statuses <@ known)
            and cardinality(attempts) >= items and array_position(attempts, null) is null
            and 0 <= all(positions) and 0 <= all(attempts)
            and (0 > any(elapsed_us)) is not true and (longest_us < any(elapsed_us)) is not true
@@ -138,20 +138,19 @@ begin
     );
 end
 $$;
-comment on function {schema}.invalid_steps is 'Internal: items whose step cannot be recorded.';
+comment on function {schema}.invalid_steps is 'Internal: the items whose step cannot be recorded.';
 
--- Raises if one of these cannot be recorded.
 create or replace function {schema}.check_step(input text, output text, error text, wake_at timestamptz) returns void
 language plpgsql stable
 as $$
 begin
-    perform {schema}.json_proof(input), {schema}.json_proof(output), {schema}.json_proof(error);
+    perform {schema}.require_json(input), {schema}.require_json(output), {schema}.require_json(error);
     perform {schema}.check_time('wake_at', wake_at);
 end
 $$;
-comment on function {schema}.check_step is 'Internal: refuses what a step cannot have.';
+comment on function {schema}.check_step is 'Internal: raises if a value of a step cannot be recorded.';
 
--- Runs that cannot be created, for functions that create one per item: arrays as trigger_batch() has them.
+-- For functions that create one run per item; the arrays are those of trigger_batch().
 create or replace function {schema}.invalid_new_runs(
     items integer, workflows text[], inputs text[], priorities integer[], delays_ms bigint[], ats timestamptz[],
     idempotency_keys text[], max_attempts integer[], tag_places integer[], tags text[]
@@ -186,9 +185,9 @@ begin
     return invalid;
 end
 $$;
-comment on function {schema}.invalid_new_runs is 'Internal: items whose run cannot be created.';
+comment on function {schema}.invalid_new_runs is 'Internal: the items whose run cannot be created.';
 
--- Runs that are to wait: as suspend_runs() takes them.
+-- The arguments are those of suspend_runs().
 create or replace function {schema}.invalid_suspensions(
     items integer, statuses text[], delays_ms bigint[], untils timestamptz[], attempts integer[], step_ids text[],
     positions integer[], step_statuses text[], step_attempts integer[], inputs text[], errors text[],
@@ -218,4 +217,4 @@ begin
         invalid, {schema}.invalid_json(items, inputs, errors, array_replace(event_data, '', null)));
 end
 $$;
-comment on function {schema}.invalid_suspensions is 'Internal: items that cannot wait as they ask to.';
+comment on function {schema}.invalid_suspensions is 'Internal: the items whose suspension is invalid.';

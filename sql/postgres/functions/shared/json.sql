@@ -1,17 +1,17 @@
--- JSON that comes in as text. The C++ store has checked what it sends; other callers may not have. All that is stored is
--- JSON: it is cast to json later, and becomes part of other JSON, by somebody who can do nothing about it.
+-- JSON that arrives as text. The C++ store checks it before sending; other callers may not. Everything stored must be
+-- valid JSON, because it is later cast to json or embedded in other JSON, where the caller cannot fix it.
 
--- Raises if the text is not JSON. Long texts are parsed with room for more levels: what is nested to the limit would
--- fail later, within something else. It is expanded into the caller's expression.
-create or replace function {schema}.json_proof(value text) returns json
+-- Raises if the text is not JSON. Long texts are parsed with some levels of nesting to spare: text nested up to the
+-- limit would fail later, inside another document. The planner inlines it into the caller's expression.
+create or replace function {schema}.require_json(value text) returns json
 language sql immutable
 as $$
     select case when octet_length(value) > 4000 then (repeat('[', 1000) || value || repeat(']', 1000))::json
                 else value::json end
 $$;
-comment on function {schema}.json_proof is 'Internal: raises if a text is not JSON.';
+comment on function {schema}.require_json is 'Internal: raises if a text is not JSON.';
 
--- Whether all of these are JSON, or null. That takes no query if they are short.
+-- Whether all texts are JSON or null. Needs no query if they are short.
 create or replace function {schema}.are_json(a text[], b text[] default null, c text[] default null) returns boolean
 language plpgsql immutable
 as $$
@@ -23,19 +23,20 @@ begin
         parsed := b::json[];
         parsed := c::json[];
     end if;
-    -- A text of up to 1000 characters has up to 4000 bytes.
-    if (pg_column_size(a::varchar(1000)[]) < pg_column_size(a) or pg_column_size(b::varchar(1000)[]) < pg_column_size(b)
-        or pg_column_size(c::varchar(1000)[]) < pg_column_size(c)) then
-        perform count({schema}.json_proof(u)) from unnest(a || b || c) u where octet_length(u) > 4000;
+    -- A text of up to 1000 characters has up to 4000 bytes. Most batches are shorter as a whole.
+    if greatest(pg_column_size(a), pg_column_size(b), pg_column_size(c)) > 4000
+       and (pg_column_size(a::varchar(1000)[]) < pg_column_size(a) or pg_column_size(b::varchar(1000)[]) < pg_column_size(b)
+            or pg_column_size(c::varchar(1000)[]) < pg_column_size(c)) then
+        perform count({schema}.require_json(u)) from unnest(a || b || c) u where octet_length(u) > 4000;
     end if;
     return true;
 exception when others then
     return false;
 end
 $$;
-comment on function {schema}.are_json is 'Internal: whether all of these texts are JSON.';
+comment on function {schema}.are_json is 'Internal: whether all texts are JSON.';
 
--- Aligned with the texts: why each is not JSON. Null if all are.
+-- For each text the reason why it is not JSON; null if all are JSON.
 create or replace function {schema}.json_errors(texts text[]) returns text[]
 language plpgsql immutable
 as $$
@@ -48,7 +49,7 @@ begin
     errors := array_fill(null::text, array[cardinality(texts)]);
     for i in 1..cardinality(texts) loop
         begin
-            perform {schema}.json_proof(texts[i]);
+            perform {schema}.require_json(texts[i]);
         exception when others then
             errors[i] := sqlerrm;
         end;
@@ -56,9 +57,9 @@ begin
     return errors;
 end
 $$;
-comment on function {schema}.json_errors is 'Internal: which of these texts are no JSON, and why.';
+comment on function {schema}.json_errors is 'Internal: for each text the reason why it is not JSON.';
 
--- For all or nothing: refuses the batch.
+-- For functions that accept all items or none.
 create or replace function {schema}.check_json(what text, texts text[]) returns void
 language plpgsql immutable
 as $$
@@ -73,19 +74,19 @@ begin
     end loop;
 end
 $$;
-comment on function {schema}.check_json is 'Internal: refuses texts that are no JSON.';
+comment on function {schema}.check_json is 'Internal: raises if one of the texts is not JSON.';
 
--- A JSON text as it is; any other one, and none, as a JSON string.
+-- Returns JSON text unchanged, and any other text or null as a JSON string.
 create or replace function {schema}.as_json(value text) returns text
 language sql immutable
 as $$
     select case when {schema}.json_errors(array[coalesce(value, '')]) is null then value
                 else to_json(coalesce(value, ''))::text end
 $$;
-comment on function {schema}.as_json is 'Internal: a text that is JSON in any case.';
+comment on function {schema}.as_json is 'Internal: converts a text to valid JSON.';
 
--- A member of an object as text. Null if there is none, and if the server cannot take the JSON apart: \u0000 is JSON,
--- and no text.
+-- A member of an object as text. Null if it is missing, or if the server cannot extract it: \u0000 is valid JSON but
+-- not valid text.
 create or replace function {schema}.json_member(value text, name text) returns text
 language plpgsql immutable
 as $$
@@ -95,9 +96,9 @@ exception when others then
     return null;
 end
 $$;
-comment on function {schema}.json_member is 'Internal: a member of a JSON object, if the server can read it.';
+comment on function {schema}.json_member is 'Internal: a member of a JSON object as text, or null.';
 
--- The message of an error that a worker has given; all of it where it is not what docs/errors.md asks for.
+-- The message of an error that a worker reported; the whole text if it does not have the format of docs/errors.md.
 create or replace function {schema}.error_message(error text) returns text
 language plpgsql immutable
 as $$
@@ -107,4 +108,4 @@ exception when others then
     return error;
 end
 $$;
-comment on function {schema}.error_message is 'Internal: what an error says.';
+comment on function {schema}.error_message is 'Internal: the message of a reported error.';

@@ -1,4 +1,4 @@
--- Workers: who works, and what an operator may do with them.
+-- Workers: registration, heartbeats and operations of operators.
 
 create or replace function {schema}.register_worker(
     worker_name text, host text, port integer, pid integer, lease_ms bigint,
@@ -33,10 +33,10 @@ begin
     return id;
 end
 $$;
-comment on function {schema}.register_worker is 'Makes a worker known; its id is its identity.';
+comment on function {schema}.register_worker is 'Registers a worker; returns its id.';
 
--- A number of beats that is not greater than that of the last answer: the store was restored from an older backup.
--- No row: the worker was purged. In both cases it must drop its leases and register again.
+-- If `beats` is not greater than in the last answer, the store was restored from an older backup. No row means that the
+-- worker was purged. In both cases it must drop its leases and register again.
 create or replace function {schema}.beat_worker(worker bigint) returns table (status text, beats bigint)
 language sql
 as $$
@@ -45,18 +45,18 @@ as $$
     returning w.status, w.beats
 $$;
 comment on function {schema}.beat_worker is
-    'Tells that a worker lives; returns the status it shall have and how often it has told so.';
+    'Records a heartbeat of a worker; returns the status that it should have, and the number of heartbeats.';
 
--- Null: the worker has no row (it was purged). It must drop its leases and register again.
+-- Null means that the worker has no row because it was purged. It must drop its leases and register again.
 create or replace function {schema}.heartbeat(worker bigint) returns text
 language sql
 as $$
     select b.status from {schema}.beat_worker(worker) b
 $$;
-comment on function {schema}.heartbeat is 'Tells that a worker lives; returns the status it shall have.';
+comment on function {schema}.heartbeat is 'Records a heartbeat of a worker; returns the status that it should have.';
 
--- After a claim whose answer was lost: what it has handed out is leased, and nobody knows. Leases end soon, so
--- they are among the first rows by time: long delays behind them are not read.
+-- For a claim whose answer was lost: the messages that it delivered are leased, but unknown to the worker. Leases end
+-- soon, so they are among the first rows by time: the rows of long delays behind them are not read.
 create or replace function {schema}.list_leases(worker bigint, queue_ids bigint[])
 returns table (message_id bigint, delivery integer)
 language sql
@@ -71,7 +71,7 @@ as $$
     where m.state = 'leased' and m.worker_id = list_leases.worker
 $$;
 comment on function {schema}.list_leases is
-    'What a worker holds in these queues: to hand back what it does not know of after a lost answer.';
+    'The messages that a worker holds in these queues, so that it can hand back those of a claim whose answer was lost.';
 
 create or replace function {schema}.transition_worker(worker bigint, worker_event text) returns text
 language plpgsql
@@ -94,14 +94,14 @@ begin
     end if;
     update {schema}.workers w set status = next_status, heartbeat_at = {schema}.clock()
     where w.worker_id = worker and w.status <> next_status;
-    if worker_event in ('interrupt', 'suspend', 'resume', 'stop') then  -- it obeys now, not at its next heartbeat
+    if worker_event in ('interrupt', 'suspend', 'resume', 'stop') then  -- it reacts now, not at its next heartbeat
         perform pg_notify('pawl_{schema_name}', 'worker:' || worker);
     end if;
     return next_status;
 end
 $$;
 comment on function {schema}.transition_worker is
-    'Moves a worker by an event of the table worker_transitions; refuses any other.';
+    'Changes the status of a worker by an event of the table worker_transitions; raises for any other event.';
 
 create or replace function {schema}.stop_worker(worker bigint) returns text
 language sql
@@ -122,7 +122,8 @@ as $$
     where only_worker is null or w.worker_id = only_worker
     order by w.worker_id
 $$;
-comment on function {schema}.list_workers is 'Workers; lost: no heartbeat for longer than the lease.';
+comment on function {schema}.list_workers is
+    'Lists workers. A worker is lost if it sent no heartbeat for longer than its lease.';
 
 create or replace function {schema}.purge_workers(older_than_ms bigint) returns bigint
 language plpgsql
@@ -140,7 +141,7 @@ begin
 end
 $$;
 comment on function {schema}.purge_workers is
-    'Forgets stopped and lost workers that were last heard of that long ago; returns how many.';
+    'Deletes stopped and lost workers whose last heartbeat is at least that old; returns how many.';
 
 create or replace function {schema}.delete_worker(worker bigint) returns void
 language plpgsql
@@ -159,9 +160,9 @@ begin
     delete from {schema}.workers w where w.worker_id = worker;
 end
 $$;
-comment on function {schema}.delete_worker is 'Forgets one worker, which must have stopped or be lost.';
+comment on function {schema}.delete_worker is 'Deletes one worker, which must be stopped or lost.';
 
--- Through the index of leased and waiting messages: what is ready is not read.
+-- Uses the index of leased and waiting messages: ready messages are not read.
 create or replace function {schema}.list_held(
     worker bigint, after_message bigint default 0, max_rows integer default {rule:default_page_rows}
 ) returns table (
@@ -183,4 +184,5 @@ as $$
     ) m
     order by m.message_id limit {schema}.page_size(max_rows)
 $$;
-comment on function {schema}.list_held is 'The messages that a worker holds, runs and tasks included, by id, page by page.';
+comment on function {schema}.list_held is
+    'Lists the messages that a worker holds, including those of runs and tasks, by id, page by page.';

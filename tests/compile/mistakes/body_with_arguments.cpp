@@ -1,0 +1,8 @@
+// error: the body of a step is a function without arguments
+#include <pawl/json.h>
+#include <pawl/pawl.h>
+
+void use(pawl::Context& ctx) {
+    const int count = ctx.step("count", [](pawl::Context&) { return 3; });
+    (void)count;
+}

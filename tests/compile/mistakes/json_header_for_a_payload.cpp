@@ -1,0 +1,10 @@
+// error: add #include <pawl/json.h>
+#include <pawl/pawl.h>
+
+struct Order {
+    int count = 0;
+};
+
+void use(pawl::WorkerBuilder& worker) {
+    worker.on_message("mail", [](const Order&) {});
+}

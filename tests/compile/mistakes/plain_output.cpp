@@ -1,0 +1,12 @@
+// error: write NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Type, members...)
+#include <pawl/json.h>
+#include <pawl/pawl.h>
+
+struct Plain {
+    int count = 0;
+};
+
+void use(const pawl::Store& store) {
+    const Plain plain = store.run(pawl::RunId(1)).wait<Plain>(pawl::Duration(1));
+    (void)plain;
+}

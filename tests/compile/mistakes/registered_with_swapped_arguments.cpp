@@ -1,0 +1,13 @@
+// error: wrong arguments: the function of a workflow takes (pawl::Context&, const Params&)
+#include <pawl/json.h>
+#include <pawl/pawl.h>
+
+struct Order {
+    int count = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Order, count)
+
+int work(const Order& order, pawl::Context&) {
+    return order.count;
+}
+PAWL_WORKFLOW("order", work);
