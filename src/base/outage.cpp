@@ -35,6 +35,7 @@ void Outage::Reporter::succeeded(Clock::time_point now) {
 void Outage::note_failure(bool first, std::string_view error, Clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (first) ++failing_;
+    last_failure_ = now;
     if (!began_) {
         began_ = logged_ = now;
         away_ = true;

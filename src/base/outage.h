@@ -19,6 +19,9 @@ public:
 
     explicit Outage(base::Log log) : log_(std::move(log)) {}
 
+    // When a service last failed to reach the database.
+    [[nodiscard]] Clock::time_point last_failure() const { return last_failure_; }
+
     // One service's view of the database. Used by one thread at a time. The outage ends when every
     // service that has failed has succeeded again.
     class Reporter {
@@ -50,6 +53,7 @@ private:
     std::optional<Clock::time_point> began_;
     Clock::time_point logged_{};
     std::atomic<bool> away_ = false;  // began_ is set
+    std::atomic<Clock::time_point> last_failure_{};
 };
 
 }  // namespace pawl::base

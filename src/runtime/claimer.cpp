@@ -126,7 +126,15 @@ void Claimer::resume() {
 }
 
 void Claimer::assume_stale_liveness() {
-    liveness_stale_until_ = Clock::now() + options_.lease.value_or(backend_.options().lease);
+    liveness_stale_since_ = Clock::now();
+}
+
+// Other workers have had the time of a lease to send a heartbeat since the last time that one may
+// have been missed, whichever service of this process noticed it.
+bool Claimer::knows_liveness() const {
+    const auto missed = std::max(liveness_stale_since_.load(), backend_.outage().last_failure());
+    return missed == Clock::time_point{} ||
+           Clock::now() - missed >= options_.lease.value_or(backend_.options().lease);
 }
 
 void Claimer::work(const std::stop_token& stop) {
@@ -221,7 +229,7 @@ std::shared_ptr<const WorkflowInfo> Claimer::workflow_of(QueueId queue, const Ha
 // A worker that subscribes to a prefix fails unhandled runs below it. Workers are not declared lost
 // while heartbeats could not be written.
 void Claimer::fail_unhandled() {
-    if (options_.prefixes.empty() || Clock::now() < liveness_stale_until_.load()) return;
+    if (options_.prefixes.empty() || !knows_liveness()) return;
     unhandled_postponed_ = Clock::now() - unhandled_at_ < check_unhandled_every;
     if (unhandled_postponed_) return;
     for (const RunId run : backend_.fail_unhandled(options_.prefixes))

@@ -148,7 +148,7 @@ private:
     std::vector<Clock::time_point> ask_for_leases_at_;
 
     std::atomic<bool> paused_ = false;
-    std::atomic<Clock::time_point> liveness_stale_until_{};
+    std::atomic<Clock::time_point> liveness_stale_since_{};
     std::mutex lifecycle_;  // start() and stop() are called from different threads
     std::jthread thread_;
 };

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "crash/crashed.h"
+#include "crash/sessions.h"
 #include "crash/stopped.h"
 #include "support/flow_test.h"
 #include "support/process.h"
@@ -39,7 +40,7 @@ protected:
         return Process(
             {PAWL_FLOW_CRASH_WORKER,
              mode,
-             place().url(),
+             doomed_url(place()),
              name,
              std::to_string(lease_ms),
              std::to_string(fail_point)}
@@ -125,6 +126,7 @@ TEST_P(FlowCrashTest, a_worker_killed_in_a_task_is_replaced_and_only_that_task_r
     ASSERT_TRUE(eventually([&] { return step(run, "each").remaining_tasks == 1; }));
     doomed.signal(SIGKILL);
     EXPECT_EQ(doomed.wait(), -SIGKILL);
+    ASSERT_TRUE(sessions_have_ended(place(), *database()));
     end_lease(task(run, "each", 1).message);
     Process rescuer = start_process("worker", "flow", 0, long_lease_ms);
     EXPECT_EQ(flat(store().run(run).wait_json(40s)), R"({"sum":60})");

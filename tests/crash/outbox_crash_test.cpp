@@ -4,6 +4,7 @@
 #include <set>
 
 #include "crash/crashed.h"
+#include "crash/sessions.h"
 #include "support/outbox_test.h"
 #include "support/process.h"
 
@@ -16,29 +17,16 @@ protected:
         return Process(
             {PAWL_OUTBOX_CRASH_WORKER,
              mode,
-             on_postgres() ? with_parameter(place().url(), "application_name=" + sessions())
-                           : place().url(),
+             doomed_url(place()),
              ledger(),
              "60000",
              std::to_string(fail_point)}
         );
     }
-    // The server still executes the last requests of a crashed process: a claim that it executes
-    // after a change of the clock would get a new lease. So the clock changes only after the
-    // sessions have ended.
     void end_leases_of_dead() const {
-        if (on_postgres()) {
-            const auto sql = database();
-            ASSERT_TRUE(eventually([&] {
-                return sql->number(
-                           "select count(*) from pg_stat_activity where application_name = '" +
-                           sessions() + "'"
-                       ) == 0;
-            }));
-        }
+        ASSERT_TRUE(sessions_have_ended(place(), *database()));
         advance(60s);
     }
-    [[nodiscard]] std::string sessions() const { return "dispatcher_" + place().schema(); }
     [[nodiscard]] std::string ledger() const { return place().directory().file("ledger"); }
     struct Sent {
         std::string event_id;
