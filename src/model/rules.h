@@ -82,6 +82,11 @@ inline constexpr Duration task_grace = 2s;                   // after a timeout 
 inline constexpr Duration busy_end_pause = 100ms;            // until an end is tried again
 inline constexpr Duration short_step = 1s;                   // longer ones are shown as RUNNING
 inline constexpr int suspect_strikes = 2;                    // then a row is claimed alone
+inline constexpr Duration due_look_interval = 100ms;         // between searches for due rows
+inline constexpr Duration due_overlap = 1s;                  // of a search with the one before
+inline constexpr Duration due_sweep_interval = 10s;          // then all due rows are searched
+inline constexpr int max_held_rows = 10'000;                 // searched for a worker's leases
+inline constexpr int max_call_depth = 100;                   // levels of calls that are followed
 inline constexpr std::size_t wide_set = 32;                  // more queues are searched in parts
 inline constexpr int wide_outbox = 1'000;                    // events of one wider search
 inline constexpr int outbox_rounds = 3;                      // searches of one claim
@@ -94,6 +99,8 @@ inline constexpr std::int64_t archive_list_limit = 1'000;  // of each queue's ar
 inline constexpr int max_priorities = 100;                 // read to find the oldest row
 inline constexpr int oldest_events = 100;                  // read for the outbox's age
 inline constexpr int repair_page_rows = 1'000;             // runs of one search for lost work
+inline constexpr Duration prune_recheck =
+    1h;  // events that may still be committed with older times
 inline constexpr int raised_deliveries = 1'000'000;  // above the deliveries of all old holders
 inline constexpr std::int64_t raised_ids = 1'000'000'000;  // above all ids from before the restore
 

@@ -64,7 +64,8 @@ seam::Claim PostgresStore::claim(const seam::ClaimRequest& request) {
     seam::Claim& claim = read.claim;
     if (is_streaming(request)) {
         if (read.looked) {
-            if (!last.swept_at || claim.now - *last.swept_at >= 10s) last.swept_at = claim.now;
+            if (!last.swept_at || claim.now - *last.swept_at >= model::rules::due_sweep_interval)
+                last.swept_at = claim.now;
             // If due rows were left, the next search continues there.
             last.looked_at = std::min(claim.next_due.value_or(claim.now), claim.now);
         }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "model/enum_names.h"
+#include "model/rules.h"
 #include "rowstore/statements.h"
 
 namespace pawl::rowstore {
@@ -14,8 +15,6 @@ using seam::PrunePosition;
 namespace {
 
 constexpr auto highest_id = std::numeric_limits<std::int64_t>::max();
-// A run may be committed a little later than its time.
-constexpr auto recheck_window = std::chrono::hours(1);
 
 const store::Statement* bound_statement(RetentionKind kind) {
     switch (kind) {
@@ -155,7 +154,9 @@ void PruneTransaction::remember(const Policy& policy, const PrunedBatch& pruned)
     // Other runs with the same time may still be committed.
     const Timestamp done =
         through ? policy.until.at : pruned.last.at - std::chrono::microseconds(1);
-    session_.post(sql::set_done, policy.id, std::min<Timestamp>(done, now_ - recheck_window));
+    session_.post(
+        sql::set_done, policy.id, std::min<Timestamp>(done, now_ - model::rules::prune_recheck)
+    );
 }
 
 PrunedBatch PruneTransaction::prune() {

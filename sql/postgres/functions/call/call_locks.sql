@@ -12,7 +12,7 @@ declare
     currents bigint[] := run_ids;
     callers  record;
 begin
-    for level in 1..100 loop
+    for level in 1..{rule:max_call_depth} loop
         select array_agg(u.root) as roots, array_agg(c.caller_run_id) as ids,
                array_agg(c.caller_task is not null) as tasks
         into callers
@@ -73,7 +73,7 @@ begin
 
     -- Up: tasks that fail with these runs.
     above := ends;
-    for level in 1..100 loop
+    for level in 1..{rule:max_call_depth} loop
         select array_agg(u.root) as roots, array_agg(t.run_id) as runs, array_agg(t.step_index) as indexes,
                array_agg(t.task_index) as tasks, array_agg(t.message_id) as messages, null::text[] as decisions
         into above
@@ -104,7 +104,7 @@ begin
     end loop;
 
     -- Down: the runs that all these wait for are cancelled.
-    for level in 1..100 loop
+    for level in 1..{rule:max_call_depth} loop
         select array_agg(u.root) as roots, array_agg(c.run_id) as runs
         into below
         from unnest(ends.roots, ends.runs, ends.decisions, ends.indexes) as u (root, run_id, decision, step_index)
@@ -212,7 +212,7 @@ begin
             from {schema}.calls c where c.run_id = wait_for_callers.run_id
             union all
             select c.caller_run_id, c.caller_task is not null, h.depth + 1
-            from chain h join {schema}.calls c on c.run_id = h.id where h.is_task and h.depth < 100
+            from chain h join {schema}.calls c on c.run_id = h.id where h.is_task and h.depth < {rule:max_call_depth}
         )
         select h.id, h.is_task from chain h order by h.depth desc
     loop

@@ -87,7 +87,7 @@ begin
                array_agg(d.worker_id) filter (where d.state = 'leased' and not d.poison) as lost_workers
         into due
         from (
-            select x.*, x.strikes < least(2, queue.max_strikes) as good,
+            select x.*, x.strikes < least({rule:suspect_strikes}, queue.max_strikes) as good,
                    x.strikes >= queue.max_strikes and x.worker_id is not null as poison
             from unnest(lanes) as l (lane)
             cross join lateral (

@@ -77,8 +77,8 @@ begin
         perform {schema}.refuse_claim(claim.qty, claim.lease_ms, claim.default_lease_ms, claim.floor_priority,
                                       claim.looked_at, claim.swept_at);
     end if;
-    due_floor := case when at - claim.swept_at < interval '10 seconds'
-                      then claim.looked_at - interval '1 second' else '-infinity' end;
+    due_floor := case when at - claim.swept_at < interval '{rule:due_sweep_interval_ms} milliseconds'
+                      then claim.looked_at - interval '{rule:due_overlap_ms} milliseconds' else '-infinity' end;
     scope := {schema}.claim_scope(claim.queue_ids, claim.after_queue);
     select array_agg({schema}.ms(coalesce(claim.lease_ms, l, claim.default_lease_ms)))
     into leases from unnest(scope.leases_ms) l;
@@ -96,7 +96,7 @@ begin
     -- not fill the claim.
     for pass in 1..2 loop
         exit when remaining = 0 or looked or scope.live is null;
-        if pass = 2 or claim.looked_at is null or at - claim.looked_at >= interval '100 milliseconds'
+        if pass = 2 or claim.looked_at is null or at - claim.looked_at >= interval '{rule:due_look_interval_ms} milliseconds'
            or (cardinality(scope.live) = 1 and cardinality(picked) < claim.qty) then
             looked := true;
             due := {schema}.collect_due(

@@ -259,7 +259,7 @@ begin
     if prune_batch.kind = 'events' and not dry_run then
         update {schema}.retention r
         set done_at = least(
-            now_at - interval '1 hour',
+            now_at - interval '{rule:prune_recheck_ms} milliseconds',
             -- Other rows with the same time may still be committed.
             case when looked < max_rows then until_at else last_at - interval '1 microsecond' end)
         where r.retention_id = p.retention_id;

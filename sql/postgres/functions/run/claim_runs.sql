@@ -60,14 +60,14 @@ begin
             ids := ready.ids;
         end if;
         looked := ids is null or cardinality(ids) < claim_runs.qty or claim_runs.looked_at is null
-            or at - claim_runs.looked_at >= interval '100 milliseconds';
+            or at - claim_runs.looked_at >= interval '{rule:due_look_interval_ms} milliseconds';
         select coalesce(tids, p.first_tids), coalesce(ids, p.first_ids),
                {schema}.ms(coalesce(claim_runs.lease_ms, q.lease_ms, claim_runs.default_lease_ms)),
                case when looked then (
                    select m.visible_at from {schema}.messages m
                    where m.queue_id = queue and m.state <> 'ready' and m.visible_at >
-                       case when at - claim_runs.swept_at < interval '10 seconds'
-                            then claim_runs.looked_at - interval '1 second' else '-infinity' end
+                       case when at - claim_runs.swept_at < interval '{rule:due_sweep_interval_ms} milliseconds'
+                            then claim_runs.looked_at - interval '{rule:due_overlap_ms} milliseconds' else '-infinity' end
                    order by m.visible_at limit 1
                ) end,
                exists (select from {schema}.workflows w where w.audit = 'all' and w.workflow_id = queue),

@@ -211,7 +211,7 @@ create or replace function {schema}.list_workflows(only_workflow text default nu
     dead_letter_workflow text, audit text, created_at timestamptz, is_flow boolean, task_timeout_ms bigint,
     publish text
 )
-language sql
+language sql stable
 as $$
     select w.workflow_id, q.name, q.paused, w.max_attempts, w.backoff_base_ms, w.backoff_cap_ms,
            q.lease_ms, w.run_timeout_ms, q.max_strikes, d.name, w.audit, w.created_at, w.is_flow,

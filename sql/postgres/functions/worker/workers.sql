@@ -66,7 +66,7 @@ as $$
     cross join lateral (
         select m.message_id, m.delivery, m.state, m.worker_id from {schema}.messages m
         where m.queue_id = h.queue_id and m.state <> 'ready' and m.visible_at > {schema}.clock()
-        order by m.visible_at limit 10000
+        order by m.visible_at limit {rule:max_held_rows}
     ) m
     where m.state = 'leased' and m.worker_id = list_leases.worker
 $$;
