@@ -75,7 +75,8 @@ public:
     void poll_forever();
     /// Claims everything that is ready now, executes it, `concurrency` items at a time, and returns
     /// how many. Items that arrive meanwhile may be included, but do not prolong the call. Not for
-    /// a started worker. Throws connection_failed if the database is away at a claim.
+    /// a started worker. Retries while the database is away; throws
+    /// connection_failed or busy after ConnectOptions::retry_timeout.
     int poll_once();
     /// Stops claiming, waits up to `deadline` for the handlers, and gives unstarted work back.
     /// Idempotent; legal before start(). A database that does not answer may delay it by a few

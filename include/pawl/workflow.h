@@ -121,7 +121,7 @@ struct NewRun {
     std::string workflow;
     Json input = {};  ///< the parameters
     TriggerOptions options = {};
-    bool flow = false;  ///< set by Flow::start(): if it does not exist, the error is flow_not_found
+    bool flow = false;  ///< set by Flow::start(): throws flow_not_found if it is not a flow
 };
 
 /// A trigger that waits for the result: see TriggerOf::wait().

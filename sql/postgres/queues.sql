@@ -15,8 +15,9 @@ left join {schema}.workflows w on w.workflow_id = q.queue_id
 where @only_queue::text is null or q.name = @only_queue::text
 order by q.name
 
--- name: resolve_queues(names) -> (queue_id, is_workflow)
-select coalesce(q.queue_id, 0) as queue_id, w.workflow_id is not null as is_workflow
+-- name: resolve_queues(names) -> (queue_id, is_workflow, is_flow)
+select coalesce(q.queue_id, 0) as queue_id, w.workflow_id is not null as is_workflow,
+       coalesce(w.is_flow, false) as is_flow
 from unnest(@names::text[]) with ordinality as n (name, place)
 left join {schema}.queues q using (name)
 left join {schema}.workflows w on w.workflow_id = q.queue_id

@@ -4,7 +4,7 @@
 -- call: remove = delete
 -- call: release(message_ids, deliveries, repeated, ...)
 -- call: hand_back
--- call: fail(message_ids, deliveries, repeated, delays_ms, ...)
+-- call: fail_or_bury(message_ids, deliveries, repeated, delays_ms, ...)
 -- call: bury(message_ids, deliveries, repeated, ...)
 -- call: extend
 -- call: settle

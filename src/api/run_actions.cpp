@@ -7,15 +7,25 @@
 #include "model/check.h"
 #include "model/check_run.h"
 #include "model/similar.h"
+#include "model/texts.h"
 
 namespace pawl::inline v0 {
 
 namespace {
 
-std::vector<std::string> waiting_steps(const Run& run) {
+// Whether a refusal says that the run waits at this step for a resume, not for another run.
+bool names_as_waiting(std::string_view refusal, std::string_view step) {
+    const std::string waits = fmt::format(model::texts::waits_at, step);
+    const auto at = refusal.find(waits);
+    return at != std::string_view::npos &&
+           !refusal.substr(at + waits.size()).starts_with(" for run ");
+}
+
+// The steps that the refusal names: the run may have continued since.
+std::vector<std::string> waiting_steps(const Run& run, std::string_view refusal) {
     std::vector<std::string> ids;
     for (StepInfo& step : run.steps()) {
-        if (step.status == StepStatus::paused && !step.wake_at) ids.push_back(std::move(step.id));
+        if (names_as_waiting(refusal, step.id)) ids.push_back(std::move(step.id));
     }
     return ids;
 }
@@ -31,7 +41,7 @@ void Run::resume(std::string_view step, const Json& data, const ResumeOptions& o
         store_->retrying([&](auto& backend) { return backend.resume(id_, id, data, options); });
     } catch (const Error& error) {
         if (error.code() != ErrorCode::step_not_waiting) throw;
-        const auto similar = model::most_similar(id, waiting_steps(*this));
+        const auto similar = model::most_similar(id, waiting_steps(*this, error.what()));
         if (!similar) throw;
         throw Error(error.code(), fmt::format("{}; did you mean '{}'?", error.what(), *similar));
     }

@@ -240,16 +240,41 @@ void Claimer::fail_unhandled() {
     unhandled_at_ = Clock::now();
 }
 
+// The loop of a started worker repeats failed claims itself.
+template <class Call>
+auto Claimer::retry_in_round(Call call) {
+    if (!round_) return call();
+    engine::Retry retry(backend_);
+    while (true) {
+        try {
+            return call();
+        } catch (const Error& error) {
+            assume_stale_liveness();
+            note_lost_answer();
+            if (meters_ != nullptr) meters_->claim_errors.add();
+            if (!retry.again(error)) throw;
+        }
+    }
+}
+
 int Claimer::claim_ready() {
     round_.emplace();
+    const auto end_round = [&] {
+        hand_back_late(Clock::time_point::max());
+        round_.reset();
+    };
     int count = 0;
-    do {
-        count += claim_once(seam::Scan::exact, {});
-        suspects_.execute_due({});
-        hand_back_late(Clock::now());
-    } while (more_ && round_->late.size() < max_late);
-    hand_back_late(Clock::time_point::max());
-    round_.reset();
+    try {
+        do {
+            count += claim_once(seam::Scan::exact, {});
+            suspects_.execute_due({});
+            hand_back_late(Clock::now());
+        } while (more_ && round_->late.size() < max_late);
+    } catch (...) {
+        end_round();
+        throw;
+    }
+    end_round();
     return count;
 }
 
@@ -292,8 +317,10 @@ int Claimer::claim_once(seam::Scan scan, const std::stop_token& stop) {
     int room = executor_.wait_for_room(stop, next_check());
     more_ = true;
     if (room == 0 || (paused_ && scan == seam::Scan::streaming)) return 0;
-    refresh_queues();
-    fail_unhandled();
+    retry_in_round([&] {
+        refresh_queues();
+        fail_unhandled();
+    });
     more_ = false;
     due_at_ = Clock::time_point::max();
     int count = 0;
@@ -313,9 +340,13 @@ Claimer::Taken Claimer::claim_from(
 ) {
     if (source.stream.queues().empty()) return {};
     const int wanted = std::min(room * source.batch_size, std::max(max_claim, source.batch_size));
-    const auto asked_at = Clock::now();
+    auto asked_at = Clock::now();
     source.stream.set_worker(worker_);
-    seam::Claim claim = source.stream.next(wanted, scan);
+    seam::Claim claim = retry_in_round([&] {
+        if (round_) hand_back_unknown();
+        asked_at = Clock::now();
+        return source.stream.next(wanted, scan);
+    });
     outage_.succeeded();
     if (meters_ != nullptr) {
         meters_->claim_duration.observe(
@@ -425,7 +456,11 @@ void Claimer::hand_back_unknown() {
         LogLevel::warning,
         fmt::format("handed back {} messages of a claim whose answer was lost", writes.size())
     );
-    committer_.submit(std::move(writes), {});
+    if (!round_) return committer_.submit(std::move(writes), {});
+    // The round claims them again.
+    base::OneShotEvent committed;
+    committer_.submit(std::move(writes), [&](auto, auto) { committed.open(); });
+    committed.wait();
 }
 
 void Claimer::log_claim(const seam::Claim& claim, const std::vector<std::shared_ptr<Call>>& calls) {

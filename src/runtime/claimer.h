@@ -109,6 +109,9 @@ private:
         Source& source, int room, seam::Scan scan, const std::stop_token& stop
     );
     void fail_unhandled();
+    // Repeats a failed call of poll_once() while the database is away.
+    template <class Call>
+    auto retry_in_round(Call call);
     void note_lost_answer();
     void hand_back_unknown();
     void log_claim(const seam::Claim& claim, const std::vector<std::shared_ptr<Call>>& calls);

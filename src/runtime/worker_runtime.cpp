@@ -224,7 +224,7 @@ int WorkerRuntime::poll_once() {
             fmt::format("worker '{}' is started and already polls", options_.name)
         );
     transition(WorkerEvent::start_polling);
-    if (scheduler_) scheduler_->fire_due();
+    if (scheduler_) retrying(*backend_, [&] { return scheduler_->fire_due(); });
     int count = 0;
     for (bool all = false; !all;) {
         count += claimer_->claim_ready();
@@ -239,7 +239,7 @@ int WorkerRuntime::poll_once() {
         all = handed_back == 0;
     }
     if (dispatcher_) dispatcher_->dispatch_once();
-    if (pruner_) pruner_->run_batch();
+    if (pruner_) retrying(*backend_, [&] { return pruner_->run_batch(); });
     transition(WorkerEvent::poll_done);
     return count;
 }

@@ -20,6 +20,7 @@ struct WriteOutcome {
     WriteStatus status = WriteStatus::done;
     std::string error;
     ErrorCode code = ErrorCode::database_error;  // of a rejected write
+    bool dead_letter = false;                    // a Fail that used the last attempt
 };
 
 // Rejections with the same message in every store.

@@ -40,6 +40,12 @@ struct TextBytes {
 
 }  // namespace
 
+std::chrono::microseconds StepWrite::elapsed_at(std::chrono::steady_clock::time_point time) const {
+    if (measured_at == std::chrono::steady_clock::time_point{} || time <= measured_at)
+        return elapsed;
+    return elapsed + std::chrono::duration_cast<std::chrono::microseconds>(time - measured_at);
+}
+
 const TaskRef* task_of(const Write& write) {
     return std::visit(
         [](const auto& action) -> const TaskRef* {

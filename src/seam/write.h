@@ -2,6 +2,7 @@
 // (seam/outcome.h).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <pawl/flow.h>
@@ -30,7 +31,14 @@ struct StepWrite {
     // For a sleep: when it ends, by the database's clock, or how long it lasts from this commit on.
     std::optional<Timestamp> wake_at;
     bool wake_after_delay = false;  // wake_at becomes the time at which the message is visible
-    std::chrono::microseconds elapsed{0};  // since its body began: started_at = now - elapsed
+    // How long its body had run at `measured_at`; 0 for a step without a body.
+    std::chrono::microseconds elapsed{0};
+    std::chrono::steady_clock::time_point measured_at{};  // not set: when the batch is sent
+
+    // The time since its body began, with the time that the write waited in the worker. A store
+    // computes started_at = now - elapsed_at(time), with `time` read together with `now`.
+    [[nodiscard]] std::chrono::microseconds elapsed_at(std::chrono::steady_clock::time_point time
+    ) const;
 };
 
 // An event, as stored in the outbox.

@@ -249,6 +249,9 @@ TEST_P(AnswersTest, a_step_that_waits_for_another_run_cannot_be_resumed) {
         error_of([&] { store().resume(run, "other", Json{"1"}); }).what(),
         "the run waits at step 'part' for run " + std::to_string(child.value())
     ));
+    EXPECT_FALSE(
+        contains(error_of([&] { store().resume(run, "parts", Json{"1"}); }).what(), "did you mean")
+    ) << "it would be refused too";
     EXPECT_EQ(count(Rows::signals), 0);
 }
 

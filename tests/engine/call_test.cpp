@@ -225,6 +225,18 @@ TEST_P(CallTest, a_flow_that_fails_is_a_step_error_too) {
     EXPECT_TRUE(contains(error_in(info(run).error).message, "no luck"));
 }
 
+TEST_P(CallTest, a_workflow_in_code_cannot_be_called_as_a_flow) {
+    make_workflow();
+    make_workflow("child");
+    auto made = worker_for([](Context& ctx) { ctx.call("c", flow("child").start()); });
+    const RunId run = trigger();
+    drain_with(made);
+    EXPECT_EQ(status(run), RunStatus::error);
+    EXPECT_EQ(error_in(info(run).error).type, "flow_not_found");
+    EXPECT_TRUE(contains(error_in(info(run).error).message, "use trigger() if it is a workflow"));
+    EXPECT_TRUE(store().runs({.workflow = "child"}).empty());
+}
+
 TEST_P(CallTest, a_run_that_is_cancelled_is_a_step_error) {
     auto made = family(call_child, pause_for_ever);
     const RunId run = trigger();

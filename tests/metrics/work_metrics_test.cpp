@@ -221,6 +221,29 @@ TEST_P(WorkMetricsTest, messages_are_counted_by_their_outcome) {
     EXPECT_EQ(seen.value("pawl_message_duration_seconds_count"), 6);
 }
 
+TEST_P(WorkMetricsTest, the_last_failed_attempt_of_a_message_is_an_error_and_no_retry) {
+    make_queue("dead");
+    make_queue("work", {.max_attempts = 2});
+    make_queue("forwarding", {.max_attempts = 2, .dead_letter_queue = "dead"});
+    for (const std::string name : {"work", "forwarding"}) enqueue_many(store().queue(name), 3);
+    const auto fails = [](const Message&) { throw TransientError("not now", 0ms); };
+    auto made = worker("w")
+                    .on_message("work", fails)
+                    .on_message("forwarding", fails)
+                    .metrics(fresh())
+                    .create(store());
+    while (made.poll_once() > 0) {
+    }
+    EXPECT_EQ(store().queue("work").stats().dead, 3);
+    EXPECT_EQ(store().queue("dead").stats().ready, 3);
+    const Scrape seen = scraped(made);
+    for (const std::string name : {"work", "forwarding"}) {
+        EXPECT_EQ(seen.value("pawl_messages_total", outcome("queue", name, "error")), 3) << name;
+        EXPECT_EQ(seen.value("pawl_retries_total", {{"queue", name}, {"kind", "message"}}), 3)
+            << name;
+    }
+}
+
 TEST_P(WorkMetricsTest, a_batch_is_one_call_and_many_messages) {
     make_queue();
     enqueue_many(store().queue("work"), 10);

@@ -37,6 +37,16 @@ TEST_P(LostClaimTest, its_runs_are_handed_back_without_a_strike) {
     EXPECT_TRUE(contains(log_text(), "handed back 3 messages of a claim whose answer was lost"));
 }
 
+TEST_P(LostClaimTest, poll_once_claims_its_runs_again) {
+    make_workflow();
+    const auto runs = trigger_many(3);
+    auto made = worker("w").handle("job", [](Context&, int) {}).create(far());
+    gate().lose_answer_to("claim_runs");
+    EXPECT_EQ(made.poll_once(), 3);
+    EXPECT_EQ(gate().lost(), 1);
+    for (const RunId run : runs) EXPECT_EQ(status(run), RunStatus::success);
+}
+
 TEST_P(LostClaimTest, messages_held_by_handlers_are_not_handed_back) {
     const Queue queue = make_queue();
     enqueue_many(queue, 1);

@@ -91,6 +91,43 @@ TEST_P(OutageTest, a_lease_is_extended_as_soon_as_its_row_is_free) {
     made.stop();
 }
 
+TEST_P(OutageTest, poll_once_retries_while_the_database_is_unreachable) {
+    const Queue queue = make_queue();
+    enqueue_many(queue, 3000);
+    std::latch closed(1);
+    const auto handler = [&](const Message& message) {
+        if (message.payload.text != "0") return;
+        gate().refuse_new_connections(true);
+        gate().drop_connections();
+        closed.count_down();
+    };
+    auto made = worker("w").on_message("work", handler).concurrency(1).create(far());
+    const std::jthread reopens([&] {
+        closed.wait();
+        EXPECT_TRUE(eventually([&] {
+            return log_text().find("database does not answer") != std::string::npos;
+        }));
+        gate().refuse_new_connections(false);
+    });
+    EXPECT_EQ(made.poll_once(), 3000);
+    EXPECT_EQ(queue.stats().archived, 3000);
+}
+
+TEST_P(OutageTest, poll_once_gives_up_after_the_retry_timeout_and_can_be_called_again) {
+    make_workflow();
+    const RunId run = trigger();
+    ConnectOptions impatient = options();
+    impatient.retry_timeout = 50ms;
+    const Store store = connect(with_port(place().url(), gate().port()), impatient);
+    auto made = worker("w").handle("job", [](Context&) {}).create(store);
+    gate().refuse_new_connections(true);
+    gate().drop_connections();
+    EXPECT_EQ(error_of([&] { made.poll_once(); }).code(), ErrorCode::connection_failed);
+    gate().refuse_new_connections(false);
+    EXPECT_EQ(made.poll_once(), 1);
+    EXPECT_EQ(status(run), RunStatus::success);
+}
+
 TEST_P(OutageTest, nothing_is_in_doubt_on_a_connection_that_ended_before) {
     const Queue queue = make_queue();
     const Queue behind = far().queue("work");

@@ -1,5 +1,6 @@
 // One file, several connections and processes.
 #include <atomic>
+#include <latch>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
@@ -108,6 +109,29 @@ TEST_P(LocksTest, a_lock_held_for_longer_than_the_timeout_is_busy) {
     writer->run("rollback");
     other.queue("work").enqueue(Json{"1"});
     EXPECT_EQ(other.queue("work").stats().ready, 1);
+}
+
+TEST_P(LocksTest, poll_once_retries_while_the_file_is_locked) {
+    const Queue queue = make_queue();
+    enqueue_many(queue, 3000);
+    const Store other = connect(place().url() + "?busy_timeout=1", options());
+    const auto writer = database();
+    std::latch locked(1);
+    const auto handler = [&](const Message& message) {
+        if (message.payload.text != "0") return;
+        writer->run("begin immediate");
+        locked.count_down();
+    };
+    auto made = worker("w").on_message("work", handler).concurrency(1).create(other);
+    const std::jthread unlocks([&] {
+        locked.wait();
+        EXPECT_TRUE(eventually([&] {
+            return log_text().find("database does not answer") != std::string::npos;
+        }));
+        writer->run("rollback");
+    });
+    EXPECT_EQ(made.poll_once(), 3000);
+    EXPECT_EQ(queue.stats().archived, 3000);
 }
 
 TEST_P(LocksTest, processes_under_load_see_no_busy_error) {

@@ -38,7 +38,7 @@ constexpr std::array batch_calls{
     BatchCall{WriteKind::release, &sql::release_tasks, Form::of_task},
     BatchCall{WriteKind::hand_back, &sql::hand_back},
     BatchCall{WriteKind::hand_back, &sql::hand_back_tasks, Form::of_task},
-    BatchCall{WriteKind::fail, &sql::fail},
+    BatchCall{WriteKind::fail, &sql::fail_or_bury},
     BatchCall{WriteKind::fail, &sql::settle, Form::with_queue},
     BatchCall{WriteKind::bury, &sql::bury},
     BatchCall{WriteKind::extend, &sql::extend},
@@ -146,17 +146,26 @@ Params with_queue_params(seam::Writes writes, const Indexes& indexes, Attempt at
     return std::move(params.boolean(attempt == Attempt::repeated));
 }
 
+// How the writes of a batch are sent.
+struct Sending {
+    Attempt attempt;
+    Wake wake;
+    SteadyTime at;
+};
+
 Params params_of(
-    const BatchCall& call, seam::Writes writes, const Indexes& indexes, Attempt attempt, Wake wake
+    const BatchCall& call, seam::Writes writes, const Indexes& indexes, const Sending& sending
 ) {
+    const auto& [attempt, wake, sent_at] = sending;
     if (call.form == Form::with_queue) return with_queue_params(writes, indexes, attempt);
     const bool of_task = call.form == Form::of_task;
     switch (call.kind) {
         case WriteKind::checkpoint:
-            return checkpoint_params(writes, indexes, attempt);
+            return checkpoint_params(writes, indexes, attempt, sent_at);
         case WriteKind::suspend:
-            return call.form == Form::with_call ? call_params(writes, indexes, attempt, wake)
-                                                : suspend_params(writes, indexes, attempt);
+            return call.form == Form::with_call
+                       ? call_params(writes, indexes, attempt, wake, sent_at)
+                       : suspend_params(writes, indexes, attempt, sent_at);
         case WriteKind::finish:
             return finish_params(writes, indexes, attempt, wake);
         case WriteKind::complete_task:
@@ -190,12 +199,12 @@ struct Part {
 
 // Single writes, as on an idle system, have separate functions: without arrays they cost a fifth to
 // a quarter less.
-Call single_call(const Write& write, Attempt attempt, Wake wake, Params& params) {
+Call single_call(const Write& write, const Sending& sending, Params& params) {
     if (write.is<seam::Checkpoint>()) {
-        params = checkpoint_params(write, attempt);
+        params = checkpoint_params(write, sending.attempt, sending.at);
         return {sql::record_step, params};
     }
-    params = finish_params(write, attempt, wake);
+    params = finish_params(write, sending.attempt, sending.wake);
     return {sql::finish_run, params};
 }
 
@@ -236,6 +245,7 @@ constexpr model::NameTable<WriteStatus, 4> settle_outcomes{{
 WriteOutcome to_outcome(std::string_view outcome, const Write& write) {
     if (outcome == "workflow_queue") return seam::refused_workflow_message(write);
     if (outcome == "other_queue") return seam::refused_other_queue(write);
+    if (outcome == "dead_letter") return {WriteStatus::done, {}, {}, true};
     if (outcome == "invalid") return seam::refused_value(write);
     return {model::stored_value(settle_outcomes, outcome, "outcome"), {}};
 }
@@ -281,16 +291,17 @@ void commit_batch(
     CommitSideEffects& effects
 ) {
     const auto parts = parts_of(writes);
+    const Sending sending{attempt, effects.wake, std::chrono::steady_clock::now()};
     std::vector<Params> params;
     std::vector<Call> calls;
     params.reserve(parts.size() + 2);
     for (const Part& part : parts) {
         if (is_single(part, writes)) {
             const Write& write = *writes[part.indexes.front()];
-            calls.push_back(single_call(write, attempt, effects.wake, params.emplace_back()));
+            calls.push_back(single_call(write, sending, params.emplace_back()));
             continue;
         }
-        params.push_back(params_of(*part.call, writes, part.indexes, attempt, effects.wake));
+        params.push_back(params_of(*part.call, writes, part.indexes, sending));
         calls.push_back({*part.call->statement, params.back()});
     }
     // Events of ctx.publish are added to the outbox after their steps, in the same transaction.

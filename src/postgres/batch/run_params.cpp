@@ -109,7 +109,9 @@ std::vector<Indexes> order_checkpoints(seam::Writes writes, const Indexes& index
     return running;
 }
 
-Params checkpoint_params(seam::Writes writes, const Indexes& indexes, Attempt attempt) {
+Params checkpoint_params(
+    seam::Writes writes, const Indexes& indexes, Attempt attempt, SteadyTime sent_at
+) {
     const auto of_steps = [&](auto value) { return step_column(writes, indexes, value); };
     Params params = lease_params(writes, indexes, attempt);
     params.text_array(of_steps([](const StepWrite& s) { return std::string_view(s.id); }));
@@ -120,23 +122,26 @@ Params checkpoint_params(seam::Writes writes, const Indexes& indexes, Attempt at
     params.text_array(of_steps([](const StepWrite& s) { return to_text(s.output); }));
     params.text_array(of_steps([](const StepWrite& s) { return to_text(s.error); }));
     params.time_array(of_steps([](const StepWrite& s) { return s.wake_at; }));
-    params.int8_array(of_steps([](const StepWrite& s) -> std::int64_t { return s.elapsed.count(); })
-    );
+    params.int8_array(of_steps([=](const StepWrite& s) -> std::int64_t {
+        return s.elapsed_at(sent_at).count();
+    }));
     return params;
 }
 
-Params checkpoint_params(const Write& write, Attempt attempt) {
+Params checkpoint_params(const Write& write, Attempt attempt, SteadyTime sent_at) {
     const StepWrite& step = *write.as<Checkpoint>().step;
     Params params = lease_params(write, attempt);
     params.text(step.id).int4(step.position).text(to_string(step.status)).int4(step.attempt);
     params.optional(to_text(step.input), &Params::text)
         .optional(to_text(step.output), &Params::text);
     params.optional(to_text(step.error), &Params::text).optional(step.wake_at, &Params::time);
-    params.int8(step.elapsed.count());
+    params.int8(step.elapsed_at(sent_at).count());
     return params;
 }
 
-Params suspend_params(seam::Writes writes, const Indexes& indexes, Attempt attempt) {
+Params suspend_params(
+    seam::Writes writes, const Indexes& indexes, Attempt attempt, SteadyTime sent_at
+) {
     const auto of_writes = [&](auto value) { return column_of<Suspend>(writes, indexes, value); };
     const auto of_steps = [&](auto value) { return step_column(writes, indexes, value); };
     Params params = lease_params(writes, indexes, attempt);
@@ -158,8 +163,9 @@ Params suspend_params(seam::Writes writes, const Indexes& indexes, Attempt attem
     params.boolean_array(of_steps([](const StepWrite& s) {
         return std::optional(s.wake_after_delay);
     }));
-    params.int8_array(of_steps([](const StepWrite& s) -> std::int64_t { return s.elapsed.count(); })
-    );
+    params.int8_array(of_steps([=](const StepWrite& s) -> std::int64_t {
+        return s.elapsed_at(sent_at).count();
+    }));
     return params;
 }
 
@@ -167,7 +173,9 @@ std::vector<const NewRun*> called_runs(seam::Writes writes, const Indexes& index
     return column(writes, indexes, [](const Write& w) { return seam::called_run(w); });
 }
 
-Params call_params(seam::Writes writes, const Indexes& indexes, Attempt attempt, Wake wake) {
+Params call_params(
+    seam::Writes writes, const Indexes& indexes, Attempt attempt, Wake wake, SteadyTime sent_at
+) {
     const auto of_steps = [&](auto value) { return step_column(writes, indexes, value); };
     Params params = lease_params(writes, indexes, attempt);
     params.boolean(wake == Wake::in_transaction);
@@ -179,8 +187,9 @@ Params call_params(seam::Writes writes, const Indexes& indexes, Attempt attempt,
     params.int4_array(of_steps([](const StepWrite& s) { return s.position; }));
     params.int4_array(of_steps([](const StepWrite& s) { return s.attempt; }));
     params.text_array(of_steps([](const StepWrite& s) { return to_text(s.input); }));
-    params.int8_array(of_steps([](const StepWrite& s) -> std::int64_t { return s.elapsed.count(); })
-    );
+    params.int8_array(of_steps([=](const StepWrite& s) -> std::int64_t {
+        return s.elapsed_at(sent_at).count();
+    }));
     add_trigger_params(params, called_runs(writes, indexes));
     return params;
 }

@@ -1,6 +1,7 @@
 // Converts writes of runs to parameters of their statements. `indexes` selects the writes.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 namespace pawl::postgres {
 
 using Indexes = std::vector<std::size_t>;
+using SteadyTime = std::chrono::steady_clock::time_point;
 
 // Sorts by run, which is cheapest for the server.
 void order_by_run(seam::Writes writes, Indexes& indexes);
@@ -21,16 +23,24 @@ void order_by_run(seam::Writes writes, Indexes& indexes);
 // The runs that these writes call; each write must have one.
 [[nodiscard]] std::vector<const NewRun*> called_runs(seam::Writes writes, const Indexes& indexes);
 
+// `sent_at`: the server computes when a step's body began from the time since then, which includes
+// the time that the write waited in the worker.
 [[nodiscard]] Params checkpoint_params(
-    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, SteadyTime sent_at
 );
-[[nodiscard]] Params checkpoint_params(const seam::Write& write, seam::Attempt attempt);
+[[nodiscard]] Params checkpoint_params(
+    const seam::Write& write, seam::Attempt attempt, SteadyTime sent_at
+);
 [[nodiscard]] Params suspend_params(
-    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt
+    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, SteadyTime sent_at
 );
 // For suspensions that wait for a run (Suspend::call).
 [[nodiscard]] Params call_params(
-    seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, Wake wake
+    seam::Writes writes,
+    const Indexes& indexes,
+    seam::Attempt attempt,
+    Wake wake,
+    SteadyTime sent_at
 );
 [[nodiscard]] Params finish_params(
     seam::Writes writes, const Indexes& indexes, seam::Attempt attempt, Wake wake

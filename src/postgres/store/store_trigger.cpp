@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "generated/postgres_sql.h"
@@ -42,19 +43,26 @@ std::vector<seam::Triggered> read_triggered(const Rows& rows) {
     return triggered;
 }
 
-// By a read, because a failing statement would abort the caller's transaction.
-void require_workflows(UserTransaction& user_tx, std::span<const NewRun> runs) {
+Params names_of(std::span<const NewRun> runs) {
     std::vector<std::string_view> names;
     for (const NewRun& run : runs) names.emplace_back(run.workflow);
     Params params;
     params.text_array(names);
-    const Rows found = user_tx.run(sql::resolve_queues, params);
+    return params;
+}
+
+// Takes the rows of resolve_queues(). By a read, because a failing statement would abort the
+// transaction of a caller.
+void require_workflows(const Rows& found, std::span<const NewRun> runs) {
+    using Row = sql::row::ResolveQueues;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (found.boolean(static_cast<int>(i), sql::row::ResolveQueues::is_workflow)) continue;
-        throw Error(
-            ErrorCode::workflow_not_found,
-            fmt::format(model::texts::workflow_missing, runs[i].workflow)
-        );
+        const std::string& name = runs[i].workflow;
+        if (!found.boolean(static_cast<int>(i), Row::is_workflow))
+            throw Error(
+                ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name)
+            );
+        if (runs[i].flow && !found.boolean(static_cast<int>(i), Row::is_flow))
+            throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, name));
     }
 }
 
@@ -62,6 +70,8 @@ void require_workflows(UserTransaction& user_tx, std::span<const NewRun> runs) {
 
 std::vector<seam::Triggered> PostgresStore::trigger(std::span<const NewRun> runs) {
     if (runs.empty()) return {};
+    if (std::ranges::any_of(runs, &NewRun::flow))
+        require_workflows(call(sql::resolve_queues, names_of(runs), IfAnswerLost::repeat), runs);
     const Wake wake = notifier_.next();
     const Rows rows = producer_call(trigger_statement(runs), trigger_params(runs, wake));
     for (const auto workflow : rows.int8_array(0, store::row::Triggered::workflow_ids))
@@ -74,7 +84,7 @@ std::vector<seam::Triggered> PostgresStore::trigger_in(
 ) {
     UserTransaction user_tx(transaction, target_.schema);
     if (runs.empty()) return {};
-    require_workflows(user_tx, runs);
+    require_workflows(user_tx.run(sql::resolve_queues, names_of(runs)), runs);
     return read_triggered(
         user_tx.run(trigger_statement(runs), trigger_params(runs, Wake::in_transaction))
     );

@@ -140,7 +140,7 @@ bool RunSettler::record_result(const Lease& lease, const StepWrite& step) {
         step.position,
         step.attempt,
         lease.delivery,
-        now_ - step.elapsed,
+        now_ - step.elapsed_at(scope_.now_steady),
         now_,
         step.output
     );
@@ -159,7 +159,7 @@ auto RunSettler::send_step(const Lease& lease, const StepWrite& step, WorkerId w
         step.attempt,
         lease.delivery,
         worker,
-        now_ - step.elapsed,
+        now_ - step.elapsed_at(scope_.now_steady),
         completed_at,
         step.wake_at,
         unless_empty(step.pause_message),

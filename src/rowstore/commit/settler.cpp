@@ -16,7 +16,12 @@ using seam::WriteStatus;
 
 WriteOutcome Settler::settle(const Write& write, Attempt attempt) {
     if (write.queue && is_elsewhere(write)) return seam::refused_other_queue(write);
-    if (apply(write) == Fence::held) return {};
+    buried_ = false;
+    if (apply(write) == Fence::held) {
+        WriteOutcome done;
+        done.dead_letter = buried_ && write.is<seam::Fail>();
+        return done;
+    }
     // A run or a task could not continue after these.
     if (write.is<seam::Archive, seam::Remove, seam::Fail, seam::Bury>() &&
         session_.query(sql::carries_run, write.lease.message).next())
@@ -155,6 +160,7 @@ Fence Settler::apply(const Write& write, const seam::DelegateTask& delegate) {
 }
 
 void Settler::bury(MessageId message, const std::string& reason) {
+    buried_ = true;
     {
         Rows rows = session_.query(sql::forward_dead, message, now_, std::string_view(reason));
         if (rows.next()) {

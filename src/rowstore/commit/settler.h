@@ -62,6 +62,7 @@ private:
     TaskSettler tasks_;
     PlainSettler plain_;
     std::optional<QueueId> named_queue_;  // of writes that name their queue, once it was looked up
+    bool buried_ = false;                 // the current write has made a dead letter
     bool keeps_archive_ = true;           // guess for the queue of the next message
 };
 

@@ -1,6 +1,7 @@
 // The state that the parts of one write transaction share.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <utility>
@@ -23,6 +24,7 @@ struct WriteScope {
 
     Session& session;
     const Timestamp now;
+    const std::chrono::steady_clock::time_point now_steady = std::chrono::steady_clock::now();
     FlowPlans& flows;
     Fences fences;           // of the batch that is committed, if they were prefetched
     MessageIds message_ids;  // of the runs to be created, if they were reserved

@@ -104,9 +104,14 @@ std::vector<Triggered> insert_runs(
     Workflows workflows;
     for (const NewRun& run : runs) {
         FoundWorkflow& workflow = workflows[run.workflow];
-        if (workflow.id) continue;
-        workflow = require_workflow(scope.session, run.workflow);
-        scope.wakeups.add(workflow.id);
+        if (!workflow.id) {
+            workflow = require_workflow(scope.session, run.workflow);
+            scope.wakeups.add(workflow.id);
+        }
+        if (run.flow && !workflow.is_flow)
+            throw Error(
+                ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, run.workflow)
+            );
     }
     prefetch_keys(scope.session, runs, workflows);
     for (const NewRun& run : runs)

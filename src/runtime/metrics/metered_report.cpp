@@ -25,7 +25,7 @@ void MeteredReport::committed(std::span<const Write> writes, std::span<const Wri
 void MeteredReport::committed(const Write& write, const WriteOutcome& outcome) const {
     switch (outcome.status) {
         case WriteStatus::done:
-            return done(write);
+            return outcome.dead_letter ? ended(Ending::error) : done(write);
         case WriteStatus::cancelled:
             return meters_->endings[static_cast<std::size_t>(Ending::cancelled)].add();
         case WriteStatus::lease_lost:

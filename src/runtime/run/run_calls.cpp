@@ -27,14 +27,14 @@ Json RunCalls::call(const std::string& name, const NewRun& run) {
     if (auto result = run_.replayed(id)) return std::move(*result);
     StepWrite record = run_.new_record(id);
     // Checked here because the store would reject the call on every retry.
-    if (engine::retrying(run_.backend(), [&] {
-            return run_.backend().workflows(run.workflow);
-        }).empty()) {
-        const std::string what = fmt::format(model::texts::workflow_missing, run.workflow);
-        steps_.fail_step(
-            std::move(record), {}, {Thrown::Kind::permanent, "workflow_not_found", what, {}, {}}
-        );
-    }
+    const auto found =
+        engine::retrying(run_.backend(), [&] { return run_.backend().workflows(run.workflow); });
+    const auto fail = [&](const char* type, std::string_view text) {
+        const std::string what = fmt::format(fmt::runtime(text), run.workflow);
+        steps_.fail_step(std::move(record), {}, {Thrown::Kind::permanent, type, what, {}, {}});
+    };
+    if (found.empty()) fail("workflow_not_found", model::texts::workflow_missing);
+    if (run.flow && !found.front().is_flow) fail("flow_not_found", model::texts::flow_missing);
     wait_for(std::move(record), run);
 }
 

@@ -80,7 +80,7 @@ std::optional<std::stop_source> RunDeadlines::check_step(
         step.marked = true;
         RunExecution::Record record = step.record;
         record->status = StepStatus::running;
-        record->elapsed = step_time(step.started_at);
+        measure(*record, step.started_at);
         report(Reported::mark, run_.checkpoint(std::move(record)));
     }
     if (!step.stop) return std::nullopt;
@@ -89,7 +89,7 @@ std::optional<std::stop_source> RunDeadlines::check_step(
     step.timed_out = true;
     if (now < over_at + model::rules::task_grace) return step.stop;
     // The step's body does not return. This report fences off everything that it still does.
-    step.record->elapsed = step_time(step.started_at);
+    measure(*step.record, step.started_at);
     Write write = steps_.step_failure(
         step.record, *step.options, step_timeout(*step.options->timeout, " and did not return")
     );

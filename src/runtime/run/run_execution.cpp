@@ -34,10 +34,10 @@ void throw_step_error(const std::string& id, const std::string& error) {
     throw StepError(id, model::readable(stored), Json{error});
 }
 
-std::chrono::microseconds step_time(RunExecution::Clock::time_point started_at) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-        RunExecution::Clock::now() - started_at
-    );
+void measure(seam::StepWrite& record, RunExecution::Clock::time_point started_at) {
+    record.measured_at = RunExecution::Clock::now();
+    record.elapsed =
+        std::chrono::duration_cast<std::chrono::microseconds>(record.measured_at - started_at);
 }
 
 RunExecution::RunExecution(RunCall& call, Committer& committer, seam::Engine& backend)

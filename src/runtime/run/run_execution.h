@@ -130,7 +130,7 @@ private:
 // Throws context_misuse.
 [[noreturn]] void misuse(const std::string& what);
 [[noreturn]] void throw_step_error(const std::string& id, const std::string& error);
-// The time since the step began.
-[[nodiscard]] std::chrono::microseconds step_time(RunExecution::Clock::time_point started_at);
+// Sets the time since the step's body began.
+void measure(seam::StepWrite& record, RunExecution::Clock::time_point started_at);
 
 }  // namespace pawl::runtime

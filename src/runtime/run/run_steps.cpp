@@ -55,7 +55,7 @@ StepWrite RunSteps::take_acquired(const std::string& id) {
     run_.enter();
     auto taken = acquired_.extract(id);
     if (taken.empty()) misuse(fmt::format("step '{}' already has a result", id));
-    taken.mapped().record.elapsed = step_time(taken.mapped().started_at);
+    measure(taken.mapped().record, taken.mapped().started_at);
     return std::move(taken.mapped().record);
 }
 
@@ -88,7 +88,7 @@ RunExecution::RunningStep RunSteps::finish_body() {
     if (shared->end != End::none || !shared->step) throw Unwinding{};
     RunExecution::RunningStep step = std::move(*shared->step);
     shared->step.reset();
-    step.record->elapsed = step_time(step.started_at);
+    measure(*step.record, step.started_at);
     return step;
 }
 

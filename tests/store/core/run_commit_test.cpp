@@ -39,6 +39,37 @@ TEST_P(RunCommitTest, a_checkpoint_records_a_step) {
     EXPECT_EQ(message_of(held.id())->visible_at, start + 30s) << "the lease is as it was";
 }
 
+TEST_P(RunCommitTest, the_time_that_a_write_waited_in_the_worker_counts_for_the_start_of_a_step) {
+    using Steady = std::chrono::steady_clock;
+    make_workflow();
+    make_workflow("child");
+    const auto expect_start = [&](const Write& write, seam::StepWrite& step) {
+        const auto before = Steady::now();
+        step.elapsed = 3s;
+        step.measured_at = before - 1h;
+        EXPECT_EQ(commit(write), WriteStatus::done);
+        const auto took = Steady::now() - before;
+        const auto started = *this->step(RunId(write.lease.message.value()), step.id).started_at;
+        EXPECT_LE(started, start - 1h - 3s);
+        EXPECT_GE(started + took + std::chrono::microseconds(1), start - 1h - 3s);
+    };
+    for (const std::string id : {"result", "again", "call"}) {
+        const Held held = trigger_and_claim();
+        Write write = id == "result" ? checkpoint(held.lease(), id, 1)
+                                     : retry_step(held.lease(), id, 1, 1, 0s);
+        if (id == "result") {
+            expect_start(write, *write.as<Checkpoint>().step);
+            continue;
+        }
+        if (id == "call") {
+            write.as<Suspend>().status = RunStatus::paused;
+            write.as<Suspend>().step->status = StepStatus::paused;
+            write.as<Suspend>().call = NewRun{"child", {}, {}};
+        }
+        expect_start(write, *write.as<Suspend>().step);
+    }
+}
+
 TEST_P(RunCommitTest, a_failed_step_keeps_its_error) {
     make_workflow();
     const Held held = trigger_and_claim();

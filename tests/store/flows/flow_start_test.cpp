@@ -220,6 +220,42 @@ TEST_P(FlowStartInTransactionTest, a_transaction_that_rolls_back_starts_nothing)
     EXPECT_TRUE(flow("flow").start().idempotency_key("k").execute(store()).created());
 }
 
+TEST_P(FlowStartTest, a_workflow_in_code_cannot_be_started_as_a_flow) {
+    diamond().create(store());
+    make_workflow();
+    const std::string refusal =
+        "flow 'job' does not exist; create it with create_flow(), or use trigger() if it is a "
+        "workflow in code";
+    const auto expect_refusal = [&](const std::function<void()>& starts) {
+        const Error error = error_of(starts);
+        EXPECT_EQ(error.code(), ErrorCode::flow_not_found);
+        EXPECT_EQ(std::string(error.what()), refusal);
+    };
+    expect_refusal([&] { (void)flow("job").start().execute(store()); });
+    expect_refusal([&] { (void)flow("job").start().idempotency_key("k").execute(store()); });
+    expect_refusal([&] {
+        const std::vector<Trigger> batch{
+            flow("flow").start(), workflow("job").trigger(), flow("job").start()};
+        (void)store().trigger(batch);
+    });
+    for (const Rows rows : {Rows::runs, Rows::steps, Rows::tasks, Rows::messages})
+        EXPECT_EQ(count(rows), 0) << rows;
+    EXPECT_TRUE(workflow("flow").trigger().execute(store()).created()) << "a flow is a workflow";
+}
+
+TEST_P(FlowStartInTransactionTest, a_refused_start_leaves_the_transaction_usable) {
+    make_workflow();
+    const auto mine = kit().connect_user();
+    mine->begin();
+    const Error error =
+        error_of([&] { (void)flow("job").start().execute_in(mine->transaction(), store()); });
+    EXPECT_EQ(error.code(), ErrorCode::flow_not_found);
+    const Run run = workflow("job").trigger().execute_in(mine->transaction(), store());
+    mine->commit();
+    EXPECT_EQ(count(Rows::runs), 1);
+    EXPECT_EQ(status(run.id()), RunStatus::queued);
+}
+
 TEST_P(FlowStartTest, fifty_roots_start_together) {
     Flow wide = flow("flow");
     std::vector<std::string> roots;

@@ -22,7 +22,7 @@ as $$
             'queue_stats', 'workflow_stats', 'run_counts', 'worker_counts', 'list_held',
             'find_lost_runs') then 'producer'
         when p.proname in (
-            'dequeue', 'claim', 'claim_queue', 'settle', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'bury',
+            'dequeue', 'claim', 'claim_queue', 'settle', 'archive', 'delete', 'release', 'hand_back', 'extend', 'fail', 'fail_or_bury', 'bury',
             'claim_runs', 'record_step', 'record_steps', 'add_step_events', 'finish_run', 'finish_runs',
             'retry_runs', 'pause', 'reject_resume', 'suspend_runs', 'register_worker', 'heartbeat', 'beat_worker', 'list_leases', 'transition_worker', 'stop_worker', 'fail_unhandled', 'call_runs',
             'poll_for_tasks', 'poll_for_step_tasks', 'read_with_poll', 'start_tasks', 'claim_tasks', 'complete_task', 'complete_tasks',

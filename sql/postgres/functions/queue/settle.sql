@@ -352,7 +352,8 @@ $$;
 comment on function {schema}.bury is
     'Makes dead letters of messages immediately, with a reason. Returns one outcome per item.';
 
-create or replace function {schema}.fail(
+-- Like fail(), but a message that becomes a dead letter has the outcome `dead_letter`.
+create or replace function {schema}.fail_or_bury(
     message_ids bigint[], deliveries integer[], errors text[], delays_ms bigint[],
     repeated boolean default false
 ) returns text[]
@@ -362,6 +363,7 @@ declare
     now_at    timestamptz := {schema}.clock();
     held      record;
     exhausted record;
+    outcomes  text[];
     invalid   boolean[] := {schema}.invalid_times(coalesce(cardinality(message_ids), 0), delays_ms, 0, false);
 begin
     if invalid is not null then
@@ -381,9 +383,32 @@ begin
     if exhausted.ids is not null then
         perform {schema}.bury_locked(exhausted.ids, exhausted.reasons);
     end if;
-    return {schema}.mark_invalid(
+    outcomes := {schema}.mark_invalid(
         {schema}.plain_outcomes(message_ids, deliveries, held.ids, held.held_deliveries, repeated), invalid);
+    if exhausted.ids is null then
+        return outcomes;
+    end if;
+    return array(
+        select case when o.outcome = 'done' and o.message_id = any(exhausted.ids) and not exists (
+                        -- Not buried yet: its dead letter queue was locked.
+                        select from {schema}.messages m where m.message_id = o.message_id and m.attempts > 0 offset 0
+                    ) then 'dead_letter' else o.outcome end
+        from unnest(message_ids, outcomes) with ordinality as o (message_id, outcome, place)
+        order by o.place
+    );
 end
+$$;
+comment on function {schema}.fail_or_bury is
+    'Like fail(), with the outcome dead_letter for messages that became dead letters.';
+
+create or replace function {schema}.fail(
+    message_ids bigint[], deliveries integer[], errors text[], delays_ms bigint[],
+    repeated boolean default false
+) returns text[]
+language sql
+as $$
+    select array_replace(
+        {schema}.fail_or_bury(message_ids, deliveries, errors, delays_ms, repeated), 'dead_letter', 'done')
 $$;
 comment on function {schema}.fail is
     'Records failures: the message is delivered again after the delay, or becomes a dead letter at the queue''s max_attempts.';
