@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <pawl/run.h>
 
+#include "base/similar.h"
 #include "engine/open_store.h"
 #include "model/check.h"
 #include "model/check_run.h"
-#include "model/similar.h"
 
 namespace pawl::inline v0 {
 
@@ -15,7 +15,8 @@ namespace {
 std::vector<std::string> waiting_steps(const Run& run) {
     std::vector<std::string> ids;
     for (StepInfo& step : run.steps()) {
-        if (step.status == StepStatus::paused && !step.wake_at) ids.push_back(std::move(step.id));
+        if (step.waits_for && step.waits_for->kind == WaitKind::resume)
+            ids.push_back(std::move(step.id));
     }
     return ids;
 }
@@ -31,7 +32,7 @@ void Run::resume(std::string_view step, const Json& data, const ResumeOptions& o
         store_->retrying([&](auto& backend) { return backend.resume(id_, id, data, options); });
     } catch (const Error& error) {
         if (error.code() != ErrorCode::step_not_waiting) throw;
-        const auto similar = model::most_similar(id, waiting_steps(*this));
+        const auto similar = base::most_similar(id, waiting_steps(*this));
         if (!similar) throw;
         throw Error(error.code(), fmt::format("{}; did you mean '{}'?", error.what(), *similar));
     }
