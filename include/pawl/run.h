@@ -41,6 +41,19 @@ enum class StepStatus { pending, running, paused, success, error, skipped, cance
 /// The name, the same as in SQL: "PENDING", "RUNNING", ...
 [[nodiscard]] PAWL_EXPORT std::string_view to_string(StepStatus status);
 
+/// What a paused step waits for. More kinds may be added. resume: Run::resume() for this step.
+/// time: a sleep. run: the end of a run that ctx.call() has started.
+enum class WaitKind { resume, time, run };
+/// The name: "resume", "time", "run".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(WaitKind kind);
+
+/// What a paused step, and with it its run, waits for.
+struct Wait {
+    WaitKind kind = WaitKind::resume;
+    std::optional<Timestamp> until = {};  ///< for time: when the wait ends
+    RunId run = {};                       ///< for run: the run whose end is awaited
+};
+
 /// A step as it is recorded. While a step is executed for the first time it has no record, unless
 /// its body takes longer than a second.
 struct StepInfo {
@@ -56,6 +69,7 @@ struct StepInfo {
     std::string pause_message;         ///< for a paused step: the message for people
     std::string pause_condition;       ///< for a paused step: the program's own words (PauseError)
     std::optional<Timestamp> wake_at;  ///< for a sleep: when it ends
+    std::optional<Wait> waits_for;     ///< set exactly while the step is paused
     std::optional<Timestamp> started_at;  ///< for a step of a flow: when its tasks were created
     std::optional<Timestamp> completed_at;
 

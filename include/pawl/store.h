@@ -73,14 +73,33 @@ struct LostWork {
 /// "run 16 of workflow 'order'", "task 0 of step 'price' in run 17 of flow 'shop'"
 [[nodiscard]] PAWL_EXPORT std::string to_string(const LostWork& lost);
 
+/// What install() does about a finding of verify(). migrate: applies the migrations up to the
+/// newest version. keep: nothing, because it harms nothing. by_hand: nothing, because it cannot;
+/// the finding says why, or data are lost.
+enum class InstallAction { create, replace, migrate, keep, by_hand };
+/// The name: "create", "replace", ...
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(InstallAction action);
+
+/// One difference between the schema and what this version of the library defines.
+struct SchemaFinding {
+    /// schema, table, column, index, constraint, trigger, view, function, setting; grant: a
+    /// privilege that is dangerous; clock: it is replaced by a test.
+    std::string kind;
+    std::string name;     ///< of the object: "messages_ready", "runs.priority", ...
+    std::string problem;  ///< "index messages_ready is missing", ...
+    InstallAction action = InstallAction::by_hand;
+};
+
 /// What verify() found. If both lists are empty, the schema is what this version of the library
 /// defines, and no work is lost.
 struct SchemaReport {
     int version = 0;                       ///< of the database; 0: not installed
-    std::vector<std::string> problems;     ///< "index messages_ready is missing", ...
+    std::vector<SchemaFinding> findings;   ///< the differences, and what install() would do
     std::vector<LostWork> lost_work = {};  ///< store.repair() restores it
     /// True if nothing was found.
-    [[nodiscard]] bool ok() const { return problems.empty() && lost_work.empty(); }
+    [[nodiscard]] bool ok() const { return findings.empty() && lost_work.empty(); }
+    /// The findings as text: "index messages_ready is missing", ...
+    [[nodiscard]] PAWL_EXPORT std::vector<std::string> problems() const;
 };
 
 /// What install() did.

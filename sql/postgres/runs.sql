@@ -17,7 +17,7 @@ order by u.place
 
 -- shared: list_steps(run_id) -> step
 select step_id::text, position, status, attempt, delivery, worker_id, input, output, error, pause_message, pause_condition,
-       wake_at, started_at, completed_at, remaining_deps, initial_tasks, remaining_tasks, skip_reason
+       wake_at, started_at, completed_at, remaining_deps, initial_tasks, remaining_tasks, skip_reason, called_run_id
 from {schema}.step_rows where run_id = @run_id::bigint order by position, step_id
 
 -- shared: list_events(run_id) -> event

@@ -95,8 +95,12 @@ select 1 from pawl_run_tags where tag = @tag and run_id = @run_id;
 -- shared: list_steps(run_id) -> step
 select step_id, position, status, attempt, delivery, worker_id, input, output, error, pause_message,
        pause_condition, wake_at, started_at, completed_at, remaining_deps, initial_tasks,
-       remaining_tasks, skip_reason
-from pawl_steps where run_id = @run_id
+       remaining_tasks, skip_reason,
+       case when status = 'PAUSED' then
+           (select c.run_id from pawl_calls c
+            where c.caller_run_id = s.run_id and c.caller_step = s.step_id and c.caller_task is null)
+       end as called_run_id
+from pawl_steps s where run_id = @run_id
 order by position, step_id;
 
 -- shared: list_events(run_id) -> event

@@ -3,29 +3,21 @@
 #include <fmt/format.h>
 #include <pawl/run.h>
 
+#include "base/similar.h"
 #include "engine/open_store.h"
 #include "model/check.h"
 #include "model/check_run.h"
-#include "model/similar.h"
-#include "model/texts.h"
 
 namespace pawl::inline v0 {
 
 namespace {
 
-// Whether a refusal says that the run waits at this step for a resume, not for another run.
-bool names_as_waiting(std::string_view refusal, std::string_view step) {
-    const std::string waits = fmt::format(model::texts::waits_at, step);
-    const auto at = refusal.find(waits);
-    return at != std::string_view::npos &&
-           !refusal.substr(at + waits.size()).starts_with(" for run ");
-}
-
-// The steps that the refusal names: the run may have continued since.
-std::vector<std::string> waiting_steps(const Run& run, std::string_view refusal) {
+// The steps that wait for a resume, without the one that was refused: it may wait by now.
+std::vector<std::string> waiting_steps(const Run& run, std::string_view refused) {
     std::vector<std::string> ids;
     for (StepInfo& step : run.steps()) {
-        if (names_as_waiting(refusal, step.id)) ids.push_back(std::move(step.id));
+        const bool waits = step.waits_for && step.waits_for->kind == WaitKind::resume;
+        if (waits && step.id != refused) ids.push_back(std::move(step.id));
     }
     return ids;
 }
@@ -41,7 +33,7 @@ void Run::resume(std::string_view step, const Json& data, const ResumeOptions& o
         store_->retrying([&](auto& backend) { return backend.resume(id_, id, data, options); });
     } catch (const Error& error) {
         if (error.code() != ErrorCode::step_not_waiting) throw;
-        const auto similar = model::most_similar(id, waiting_steps(*this, error.what()));
+        const auto similar = base::most_similar(id, waiting_steps(*this, id));
         if (!similar) throw;
         throw Error(error.code(), fmt::format("{}; did you mean '{}'?", error.what(), *similar));
     }

@@ -12,6 +12,12 @@
 
 namespace pawl::inline v0 {
 
+std::vector<std::string> SchemaReport::problems() const {
+    std::vector<std::string> texts;
+    for (const SchemaFinding& finding : findings) texts.push_back(finding.problem);
+    return texts;
+}
+
 StoreInfo Store::info() const {
     return store_->backend()->info();
 }

@@ -96,6 +96,12 @@ std::string_view to_string(RunStatus status) {
 std::string_view to_string(StepStatus status) {
     return model::name_of(model::step_statuses, status);
 }
+std::string_view to_string(InstallAction action) {
+    return model::name_of(model::install_actions, action);
+}
+std::string_view to_string(WaitKind kind) {
+    return model::name_of(model::wait_kinds, kind);
+}
 std::string_view to_string(AuditLevel level) {
     return model::name_of(model::audit_levels, level);
 }

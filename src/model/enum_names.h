@@ -11,6 +11,7 @@
 #include <pawl/retention.h>
 #include <pawl/run.h>
 #include <pawl/schedule.h>
+#include <pawl/store.h>
 #include <pawl/worker_info.h>
 #include <pawl/workflow.h>
 #include <string_view>
@@ -78,6 +79,20 @@ inline constexpr NameTable<RunStatus, 6> run_statuses{{
     {RunStatus::success, "SUCCESS"},
     {RunStatus::error, "ERROR"},
     {RunStatus::cancelled, "CANCELLED"},
+}};
+
+inline constexpr NameTable<InstallAction, 5> install_actions{{
+    {InstallAction::create, "create"},
+    {InstallAction::replace, "replace"},
+    {InstallAction::migrate, "migrate"},
+    {InstallAction::keep, "keep"},
+    {InstallAction::by_hand, "by_hand"},
+}};
+
+inline constexpr NameTable<WaitKind, 3> wait_kinds{{
+    {WaitKind::resume, "resume"},
+    {WaitKind::time, "time"},
+    {WaitKind::run, "run"},
 }};
 
 inline constexpr NameTable<StepStatus, 7> step_statuses{{

@@ -103,16 +103,13 @@ std::vector<store::Difference> schema_differences(Session& session) {
 
 void repair_schema(Session& session, InstallReport& report) {
     for (const auto& difference : schema_differences(session)) {
-        if (difference.what == store::Difference::What::unknown) continue;
+        const InstallAction action = store::planned_action(difference);
+        if (action == InstallAction::keep) continue;
         const std::string found = store::describe(difference);
-        if (difference.expected.restore.empty()) {
-            report.problems.push_back(fmt::format(
-                "{}: cannot be restored: {}",
-                found,
-                difference.what == store::Difference::What::missing
-                    ? "its data are lost, restore them from a backup (docs/restore.md)"
-                    : "change it back by hand"
-            ));
+        if (action == InstallAction::by_hand) {
+            report.problems.push_back(
+                fmt::format("{}: cannot be restored: {}", found, store::why_by_hand(difference))
+            );
             continue;
         }
         try {
@@ -128,23 +125,32 @@ void repair_schema(Session& session, InstallReport& report) {
     }
 }
 
+SchemaReport not_installed_report(const std::string& file) {
+    const std::string problem = not_installed_error(file).what();
+    return {0, {store::version_finding(file, 0, newest_version(), problem)}};
+}
+
 SchemaReport inspect_schema(Session& session) {
     SchemaReport report;
     report.version = installed_version(session);
-    if (report.version == 0) {
-        report.problems.emplace_back(not_installed_error(session.context().file).what());
-        return report;
-    }
+    if (report.version == 0) return not_installed_report(session.context().file);
     if (report.version != newest_version()) {
-        report.problems.push_back(fmt::format(
-            "the schema has version {}, this program needs {}", report.version, newest_version()
+        report.findings.push_back(store::version_finding(
+            session.context().file,
+            report.version,
+            newest_version(),
+            fmt::format(
+                "the schema has version {}, this program needs {}", report.version, newest_version()
+            )
         ));
         return report;
     }
     for (const auto& difference : schema_differences(session))
-        report.problems.push_back(store::describe(difference));
+        report.findings.push_back(store::to_finding(difference));
     if (table_exists(session, "pawl_clock") && fixed_time(session))
-        report.problems.emplace_back("the clock is replaced by a test clock");
+        report.findings.push_back(
+            {"clock", "pawl_clock", "the clock is replaced by a test clock", InstallAction::keep}
+        );
     return report;
 }
 

@@ -25,6 +25,7 @@ void apply_migrations(Session& session);
 [[nodiscard]] std::vector<store::Difference> schema_differences(Session& session);
 // Inside a write transaction, at the newest version. Restores indexes, triggers and views.
 void repair_schema(Session& session, InstallReport& report);
+[[nodiscard]] SchemaReport not_installed_report(const std::string& file);
 // Inside a transaction.
 [[nodiscard]] SchemaReport inspect_schema(Session& session);
 

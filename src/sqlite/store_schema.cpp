@@ -34,7 +34,7 @@ SchemaReport SqliteStore::verify() {
         return inspect_schema(connection.session());
     } catch (const Error& error) {
         if (error.code() != ErrorCode::not_installed) throw;
-        return {0, {error.what()}};
+        return {0, {store::version_finding(target_.path, 0, newest_version(), error.what())}};
     }
 }
 

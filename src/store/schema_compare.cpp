@@ -69,6 +69,36 @@ std::string describe(const Difference& difference) {
     );
 }
 
+// Functions and views are created by the scripts of the library, other objects by their own
+// statements.
+InstallAction planned_action(const Difference& difference) {
+    if (difference.what == What::unknown) return InstallAction::keep;
+    const std::string& kind = difference.object.kind;
+    const bool has_script = kind == "function" || kind == "view";
+    if (!has_script && difference.expected.restore.empty()) return InstallAction::by_hand;
+    return difference.what == What::missing ? InstallAction::create : InstallAction::replace;
+}
+
+SchemaFinding to_finding(const Difference& difference) {
+    const auto& [kind, name] = difference.object;
+    return {kind, name, describe(difference), planned_action(difference)};
+}
+
+std::string_view why_by_hand(const Difference& difference) {
+    return difference.what == What::missing
+               ? "its data are lost, restore them from a backup (docs/restore.md)"
+               : "change it back by hand";
+}
+
+SchemaFinding version_finding(
+    const std::string& name, int version, int newest, std::string problem
+) {
+    const auto action = version == 0       ? InstallAction::create
+                        : version < newest ? InstallAction::migrate
+                                           : InstallAction::by_hand;
+    return {"schema", name, std::move(problem), action};
+}
+
 std::string checksum(const std::vector<std::string_view>& texts) {
     std::uint64_t hash = 14695981039346656037ULL;
     for (const auto text : texts) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <pawl/store.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,19 @@ struct Difference {
 
 // "index messages_ready is missing", "column runs.priority is text, expected integer not null"
 [[nodiscard]] std::string describe(const Difference& difference);
+
+// What install() does about it: the one rule for verify(), which reports it, and for the repair.
+[[nodiscard]] InstallAction planned_action(const Difference& difference);
+
+[[nodiscard]] SchemaFinding to_finding(const Difference& difference);
+
+// Why install() leaves it to people.
+[[nodiscard]] std::string_view why_by_hand(const Difference& difference);
+
+// The finding of a schema that is missing, or has another version than the newest.
+[[nodiscard]] SchemaFinding version_finding(
+    const std::string& name, int version, int newest, std::string problem
+);
 
 // FNV-1a in hexadecimal, to detect changed text.
 [[nodiscard]] std::string checksum(const std::vector<std::string_view>& texts);

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <pawl/error.h>
 
-#include "model/similar.h"
+#include "base/similar.h"
 
 namespace pawl::store {
 
@@ -115,7 +115,7 @@ std::string Url::remaining() const {
 void Url::refuse_unknown() const {
     if (parameters_.empty()) return;
     const std::string& name = parameters_.front().first;
-    const auto similar = model::most_similar(name, known_);
+    const auto similar = base::most_similar(name, known_);
     throw Error(
         ErrorCode::invalid_url,
         fmt::format(

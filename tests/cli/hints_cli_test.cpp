@@ -76,6 +76,8 @@ TEST_P(HintsCliTest, a_paused_queue_says_so) {
     EXPECT_EQ(paused.code, 0);
     EXPECT_TRUE(contains(paused.err, "queue mail is paused")) << paused.err;
     EXPECT_TRUE(contains(paused.err, "pawl queue resume mail"));
+    const std::string waiting = pawl({"dequeue", "mail", "--wait", "1ms"}).err;
+    EXPECT_TRUE(waiting.starts_with("waiting, but queue mail is paused")) << waiting;
     ASSERT_EQ(pawl({"queue", "resume", "mail"}).code, 0);
     EXPECT_EQ(cli().json({"dequeue", "mail", "--archive"}).size(), 1U);
     EXPECT_TRUE(contains(pawl({"dequeue", "mail"}).err, "no message is ready"));
@@ -124,7 +126,10 @@ TEST_P(HintsCliTest, a_workflow_is_paused_and_resumed) {
     EXPECT_EQ(cli().json({"workflow", "pause", "invoice"})["paused"], true);
     EXPECT_EQ(cli().json({"workflow", "show", "invoice"})["paused"], true);
     EXPECT_EQ(cli().json({"workflow", "pause", "album"})["paused"], true);
-    EXPECT_EQ(pawl({"trigger", "invoice"}).code, 0);
+    const auto id = cli().json({"trigger", "invoice"})["id"].dump();
+    const std::string wait = pawl({"run", "wait", id, "--timeout", "1ms"}).err;
+    EXPECT_TRUE(contains(wait, "it is QUEUED: workflow 'invoice' is paused")) << wait;
+    EXPECT_TRUE(contains(wait, "pawl workflow resume invoice")) << wait;
     const Finished doctor = pawl({"doctor"});
     EXPECT_TRUE(contains(doctor.out, "pawl workflow resume invoice")) << doctor.out;
     EXPECT_EQ(cli().json({"workflow", "resume", "invoice"})["paused"], false);

@@ -135,6 +135,34 @@ TEST_P(RunsCliTest, paused_runs_show_what_they_wait_for) {
     EXPECT_TRUE(contains(wait.err, "run 2 has not ended within 1ms; it is PAUSED")) << wait.err;
 }
 
+TEST_P(RunsCliTest, a_run_that_has_called_another_names_it) {
+    store().create_workflow("parent");
+    Worker caller = worker("caller")
+                        .handle(
+                            "parent",
+                            [](Context& context, const json&) {
+                                context.call("ask", workflow("approve").trigger(json::object()));
+                            }
+                        )
+                        .create(store());
+    const auto parent = trigger("parent", "{}");
+    caller.poll_once();
+    const auto id = std::to_string(parent.value());
+    const auto steps = cli().json({"run", "steps", id});
+    EXPECT_EQ(steps[0]["waits_for"]["kind"], "run");
+    const std::string called = steps[0]["waits_for"]["run_id"].dump();
+    EXPECT_EQ(cli().json({"run", "show", called})["parent_run_id"].dump(), id);
+    EXPECT_TRUE(contains(pawl({"run", "list"}).out, "waits for run " + called));
+    EXPECT_TRUE(contains(pawl({"run", "steps", id}).out, "waits for run " + called));
+    EXPECT_TRUE(
+        contains(pawl({"run", "show", id}).out, "step 'ask' waits for the end of run " + called)
+    );
+    const Finished wait = pawl({"run", "wait", id, "--timeout", "1ms"});
+    EXPECT_EQ(wait.code, 5);
+    EXPECT_TRUE(contains(wait.err, "waits for the end of run " + called)) << wait.err;
+    EXPECT_TRUE(contains(wait.err, "pawl run show " + called)) << wait.err;
+}
+
 TEST_P(RunsCliTest, run_show_cuts_long_values) {
     std::string input = "[0";
     for (int i = 1; i < 20'000; ++i) input += "," + std::to_string(i);

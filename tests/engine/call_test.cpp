@@ -75,11 +75,20 @@ TEST_P(CallTest, a_run_that_waits_in_a_call_is_paused_and_holds_no_thread) {
     EXPECT_EQ(status(run), RunStatus::paused);
     EXPECT_EQ(step(run, "c").status, StepStatus::paused);
     EXPECT_EQ(step(run, "c").pause_message, "waits for a run of workflow 'child'");
+    const auto wait = step(run, "c").waits_for;
+    ASSERT_TRUE(wait);
+    EXPECT_EQ(wait->kind, WaitKind::run);
+    EXPECT_EQ(wait->run, child_of(run).id);
+    const auto child_waits = step(child_of(run).id, "ask").waits_for;
+    ASSERT_TRUE(child_waits);
+    EXPECT_EQ(child_waits->kind, WaitKind::resume);
+    EXPECT_FALSE(child_waits->run);
     advance(std::chrono::hours(24 * 365));
     EXPECT_EQ(count(Rows::calls), 1);
     store().resume(child_of(run).id, "ask", Json{"1"});
     drain_with(made);
     EXPECT_EQ(status(run), RunStatus::success);
+    EXPECT_FALSE(step(run, "c").waits_for);
 }
 
 TEST_P(CallTest, a_flow_can_be_called) {

@@ -124,6 +124,7 @@ TEST(ConnectErrorsTest, an_unreachable_port_is_named) {
     EXPECT_TRUE(error.retryable());
     EXPECT_FALSE(error.in_doubt());
     EXPECT_TRUE(contains(error.what(), std::to_string(port)));
+    EXPECT_TRUE(contains(error.what(), "start the server, or check host and port")) << error.what();
 }
 
 TEST(ConnectErrorsTest, an_unknown_host_is_named) {
@@ -139,6 +140,8 @@ TEST(ConnectErrorsTest, a_missing_database_is_named) {
     EXPECT_EQ(error.code(), ErrorCode::connection_failed);
     EXPECT_TRUE(contains(error.what(), "no_such_database"));
     EXPECT_FALSE(error.retryable()) << "it will not appear by itself";
+    EXPECT_TRUE(contains(error.what(), "create the database: createdb 'no_such_database'"))
+        << error.what();
     EXPECT_FALSE(contains(error.what(), "3D000"));
     EXPECT_FALSE(contains(error.what(), "LOCATION"));
 }
@@ -150,6 +153,7 @@ TEST(ConnectErrorsTest, a_login_that_is_refused_is_not_retryable) {
     const Error error = connect_error(url);
     EXPECT_EQ(error.code(), ErrorCode::connection_failed);
     EXPECT_TRUE(contains(error.what(), "no_such_role"));
+    EXPECT_TRUE(contains(error.what(), "check the user in the URL")) << error.what();
     EXPECT_FALSE(error.retryable());
 }
 

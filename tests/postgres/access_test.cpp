@@ -235,9 +235,9 @@ TEST_P(AccessTest, a_schema_in_which_others_may_create_objects_is_unsafe) {
     const auto base = database();
     base->run("grant create on schema " + place().schema() + " to " + role());
     const SchemaReport report = store().verify();
-    ASSERT_EQ(report.problems.size(), 1U);
+    ASSERT_EQ(report.problems().size(), 1U);
     EXPECT_TRUE(contains(
-        report.problems.front(), "revoke create on schema " + place().schema() + " from " + role()
+        report.problems().front(), "revoke create on schema " + place().schema() + " from " + role()
     ));
     base->run("update " + place().table("schema_version") + " set functions = ''");
     EXPECT_EQ(error_of([&] { store().install(); }).code(), ErrorCode::invalid_argument);

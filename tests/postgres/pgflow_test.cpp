@@ -205,7 +205,7 @@ TEST_P(PgflowTest, a_role_without_access_to_these_names_uses_the_store_as_before
 TEST_P(PgflowTest, verify_checks_the_schema_and_install_restores_it) {
     EXPECT_TRUE(store().verify().ok());
     sql().run("drop function pgflow.fail_task(uuid, text, integer, text)");
-    const auto problems = store().verify().problems;
+    const auto problems = store().verify().problems();
     ASSERT_EQ(problems.size(), 1U);
     EXPECT_EQ(problems[0], "schema pgflow is not as pawl has created it");
     EXPECT_EQ(

@@ -36,6 +36,14 @@ TEST_P(RemovedFunctionsTest, helpers_of_earlier_versions_are_dropped) {
     EXPECT_TRUE(store().verify().ok());
 }
 
+// Version 4 had it with other parameters: `comment on function` then names two functions.
+TEST_P(RemovedFunctionsTest, a_helper_whose_parameters_have_changed_does_not_stop_an_upgrade) {
+    make_function("free_lines(bigint[], timestamptz)", "Internal: lets the next events go.");
+    install_again();
+    EXPECT_FALSE(exists("free_lines(bigint[], timestamptz)"));
+    EXPECT_TRUE(store().verify().ok());
+}
+
 TEST_P(RemovedFunctionsTest, a_users_function_of_such_a_name_stays) {
     make_function("trigger_mixed(text)", "mine");
     install_again();

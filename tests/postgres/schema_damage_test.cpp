@@ -11,7 +11,7 @@ class SchemaDamageTest : public StoreTest {
 protected:
     std::string problems() const {
         std::string all;
-        for (const std::string& problem : store().verify().problems) all += problem + "\n";
+        for (const std::string& problem : store().verify().problems()) all += problem + "\n";
         return all;
     }
 };
@@ -41,7 +41,7 @@ TEST_P(SchemaDamageTest, install_restores_functions_views_constraints_and_settin
     base->run("create or replace view " + schema + ".run_ends as select 1 as one");
     base->run("alter table " + schema + ".retention drop constraint retention_kind_check");
     base->run("alter table " + schema + ".messages set (fillfactor = 90)");
-    EXPECT_EQ(store().verify().problems.size(), 4U) << problems();
+    EXPECT_EQ(store().verify().problems().size(), 4U) << problems();
     EXPECT_TRUE(contains(problems(), "setting messages.fillfactor is 90, expected 70"));
     const InstallReport report = store().install();
     EXPECT_EQ(report.problems, std::vector<std::string>{});
@@ -95,9 +95,9 @@ TEST_P(SchemaDamageTest, a_role_that_may_create_nothing_compares_and_reports) {
     base->run("select " + place().schema() + ".grant_access('" + role + "', 'worker')");
     const Store store =
         connect(with_parameter(place().url(), "options=-crole%3D" + role), options());
-    EXPECT_EQ(store.verify().problems, std::vector<std::string>{});
+    EXPECT_EQ(store.verify().problems(), std::vector<std::string>{});
     base->run("drop index " + place().schema() + ".messages_due");
-    EXPECT_EQ(store.verify().problems.size(), 1U);
+    EXPECT_EQ(store.verify().problems().size(), 1U);
     const InstallReport report = store.install();
     ASSERT_EQ(report.problems.size(), 1U);
     EXPECT_TRUE(contains(report.problems.front(), "cannot be restored")) << report.problems.front();

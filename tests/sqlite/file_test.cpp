@@ -48,8 +48,8 @@ TEST_F(FileTest, reading_creates_no_file) {
     EXPECT_EQ(error_of([&] { store.create_queue("work"); }).code(), ErrorCode::not_installed);
     const SchemaReport report = store.verify();
     EXPECT_EQ(report.version, 0);
-    ASSERT_EQ(report.problems.size(), 1U);
-    EXPECT_TRUE(contains(report.problems.front(), "does not exist: call install()"));
+    ASSERT_EQ(report.problems().size(), 1U);
+    EXPECT_TRUE(contains(report.problems().front(), "does not exist: call install()"));
     EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
     store.install();
     EXPECT_TRUE(store.queues().empty()) << "the same store works after the install";
@@ -71,7 +71,7 @@ TEST_F(FileTest, a_read_only_file_can_be_inspected) {
     make_read_only();
     const AsNobody rights;
     const Store store = open();
-    EXPECT_EQ(store.verify().problems, std::vector<std::string>{});
+    EXPECT_EQ(store.verify().problems(), std::vector<std::string>{});
     EXPECT_EQ(store.queues().size(), 1U);
     const Error error = error_of([&] { store.create_queue("other"); });
     EXPECT_EQ(error.code(), ErrorCode::connection_failed);

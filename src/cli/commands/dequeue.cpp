@@ -100,14 +100,26 @@ ExitCode explain_outcomes(
     return ExitCode::failure;
 }
 
+std::string paused_text(const std::string& queue) {
+    return fmt::format("queue {0} is paused; resume it with: pawl queue resume {0}", queue);
+}
+
 std::string why_empty(const Queue& queue) {
-    if (!queue.info().paused) return "no message is ready";
-    return fmt::format("queue {0} is paused; resume it with: pawl queue resume {0}", queue.name());
+    return queue.info().paused ? paused_text(queue.name()) : "no message is ready";
+}
+
+// Before a long wait that cannot succeed. An unknown queue is reported by the dequeue itself.
+void warn_if_paused(const Context& context, const Store& store, const std::string& name) {
+    for (const QueueInfo& queue : store.queues()) {
+        if (queue.name == name && queue.paused)
+            context.remark(fmt::format("waiting, but {}", paused_text(name)));
+    }
 }
 
 ExitCode dequeue(const Context& context, const DequeueArguments& arguments) {
     const Store store = context.connect();
     const Queue queue = store.queue(arguments.queue);
+    if (arguments.options.wait > Duration::zero()) warn_if_paused(context, store, arguments.queue);
     const auto messages = for_plain_queue(store, QueueUse::dequeue, arguments.queue, [&] {
         return queue.dequeue(arguments.options);
     });

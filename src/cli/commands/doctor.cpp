@@ -102,10 +102,10 @@ ExitCode doctor(const Context& context, const DoctorArguments& arguments) {
     const SchemaReport schema = store.verify();
     Findings findings;
     std::vector<LostWork> repaired;
-    for (const std::string& problem : schema.problems)
+    for (const std::string& problem : schema.problems())
         findings.push_back({Finding::Weight::problem, "schema", problem});
     // The other checks need an intact schema.
-    if (schema.problems.empty()) {
+    if (schema.findings.empty()) {
         if (arguments.repair == DoctorArguments::Repair::yes) repaired = store.repair();
         check_lost_work(store, findings);
         check_workers(store, findings);
@@ -119,7 +119,7 @@ ExitCode doctor(const Context& context, const DoctorArguments& arguments) {
     );
     if (ok) return ExitCode::ok;
     context.remark(
-        schema.problems.empty()
+        schema.findings.empty()
             ? "to restore the lost messages, run: pawl doctor --repair"
             : "the schema differs from what this version defines; run: pawl install"
     );

@@ -1,4 +1,5 @@
 // pawl install, pawl verify, pawl restored.
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <pawl/install_script.h>
@@ -22,10 +23,49 @@ struct InstallArguments {
     int from_version = 0;
 };
 
-// What install() does about a difference that verify() found. Data cannot be restored.
-std::string planned(const std::string& difference) {
-    const bool is_data = difference.starts_with("table ") || difference.starts_with("column ");
-    return difference + (is_data ? ": cannot be restored" : ": would be restored");
+struct Versions {
+    int found = 0;
+    int newest = 0;
+};
+
+// "index messages_ready is missing: would be created"
+std::string planned(const SchemaFinding& finding, const Versions& versions) {
+    const bool is_schema = finding.kind == "schema";
+    switch (finding.action) {
+        case InstallAction::create:
+            if (is_schema)
+                return fmt::format("the schema would be created, version {}", versions.newest);
+            return finding.problem + ": would be created";
+        case InstallAction::replace:
+            return finding.problem + ": would be replaced";
+        case InstallAction::migrate:
+            return fmt::format(
+                "the schema would be migrated from version {} to {}",
+                versions.found,
+                versions.newest
+            );
+        case InstallAction::keep:
+            return finding.problem + ": would stay as it is";
+        case InstallAction::by_hand:
+            return finding.problem + ": cannot be restored by install";
+    }
+    return finding.problem;
+}
+
+std::string finding_json(const SchemaFinding& finding, const std::string& text) {
+    auto object = with_field("{}", "kind", to_json(finding.kind));
+    object = with_field(object, "name", to_json(finding.name));
+    object = with_field(object, "action", to_json(std::string(to_string(finding.action))));
+    return with_field(object, "text", to_json(text));
+}
+
+bool is_kept(const SchemaFinding& finding) {
+    return finding.action == InstallAction::keep;
+}
+
+// Whether install() would change the schema.
+bool is_repaired(const SchemaFinding& finding) {
+    return !is_kept(finding) && finding.action != InstallAction::by_hand;
 }
 
 ExitCode plan(const Context& context) {
@@ -39,22 +79,21 @@ ExitCode plan(const Context& context) {
             )
         );
     std::vector<std::string> changes;
-    if (found.version == 0) {
-        changes.push_back(fmt::format("the schema would be created, version {}", newest));
-    } else if (found.version < newest) {
-        changes.push_back(
-            fmt::format("the schema would be upgraded from version {} to {}", found.version, newest)
-        );
-    } else {
-        for (const std::string& problem : found.problems) changes.push_back(planned(problem));
+    std::vector<std::string> findings;
+    for (const SchemaFinding& finding : found.findings) {
+        changes.push_back(planned(finding, {found.version, newest}));
+        findings.push_back(finding_json(finding, changes.back()));
     }
     auto summary = json_object({{"dry_run", true}, {"schema_version", found.version}});
     summary = with_field(summary, "newest_version", std::to_string(newest));
     const auto nothing = fmt::format("nothing to do, schema version {}", newest);
     context.answer(
-        with_field(summary, "changes", to_json(changes)), changes.empty() ? nothing : lines(changes)
+        with_field(
+            with_field(summary, "changes", to_json(changes)), "findings", json_array(findings)
+        ),
+        changes.empty() ? nothing : lines(changes)
     );
-    return changes.empty() ? ExitCode::ok : ExitCode::failure;
+    return std::ranges::all_of(found.findings, is_kept) ? ExitCode::ok : ExitCode::failure;
 }
 
 ExitCode print_sql(const Context& context, int from_version) {
@@ -100,22 +139,22 @@ ExitCode install(const Context& context, const InstallArguments& arguments) {
 ExitCode verify(const Context& context) {
     const SchemaReport found = context.connect().verify();
     const auto summary = json_object({{"ok", found.ok()}, {"schema_version", found.version}});
-    auto problems = found.problems;
+    auto problems = found.problems();
     for (const LostWork& lost : found.lost_work)
         problems.push_back(to_string(lost) + " has no message");
     auto text = found.ok() ? fmt::format("no problem found, schema version {}", found.version)
                            : fmt::format("{}", fmt::join(problems, "\n"));
     context.answer(with_field(summary, "problems", to_json(problems)), text);
     if (found.ok()) return ExitCode::ok;
-    if (found.problems.empty()) {
+    if (found.findings.empty()) {
         context.remark("to restore the lost messages, run: pawl doctor --repair");
         return ExitCode::failure;
     }
-    context.remark(
-        found.version == 0
-            ? "nothing is installed here; run: pawl install"
-            : "run: pawl install   (it restores indexes, functions, views and constraints)"
-    );
+    if (found.version == 0) {
+        context.remark("nothing is installed here; run: pawl install");
+    } else if (std::ranges::any_of(found.findings, is_repaired)) {
+        context.remark("run: pawl install   (pawl install --dry-run shows what it would do)");
+    }
     return ExitCode::failure;
 }
 

@@ -26,6 +26,7 @@ public:
         last_ = text;
         context_.remark(fmt::format("run {} is paused: {}", wait.run.value(), text));
         if (!wait.command().empty()) context_.remark("  to continue it: " + wait.command());
+        if (!wait.look().empty()) context_.remark("  to see it: " + wait.look());
     }
 
 private:
@@ -33,23 +34,37 @@ private:
     std::string last_;
 };
 
+// The workflow of a run that no worker takes because the workflow is paused; else empty.
+std::string paused_workflow(const Store& store, const RunInfo& run) {
+    const bool waits_for_worker =
+        run.status == RunStatus::queued || run.status == RunStatus::running;
+    const bool paused = waits_for_worker && store.workflow_info(run.workflow).paused;
+    return paused ? run.workflow : std::string();
+}
+
 [[noreturn]] void throw_not_ended(
     const Context& context, const Store& store, RunId run, Duration timeout
 ) {
     const auto wait = find_wait(store, run);
-    const auto id = run.value();
-    const bool resumable = wait && !wait->command().empty();
+    const auto info = store.run(run).info();
+    const auto paused = paused_workflow(store, info);
+    std::string why = " and continues";
+    if (wait) why = ": " + wait->sentence(context.view());
+    if (!paused.empty()) why = fmt::format(": workflow '{}' is paused", paused);
+    std::string hint = fmt::format("wait again with: pawl run wait {}", run.value());
+    if (wait && !wait->look().empty()) hint = "to see what it waits for: " + wait->look();
+    if (wait && !wait->command().empty()) hint = "to continue it: " + wait->command();
+    if (!paused.empty()) hint = "to continue it: pawl workflow resume " + paused;
     throw HintedError(
         ErrorCode::wait_timeout,
         fmt::format(
             "run {} has not ended within {}; it is {}{}",
-            id,
+            run.value(),
             short_duration(timeout),
-            to_string(store.run(run).status()),
-            wait ? ": " + wait->sentence(context.view()) : " and continues"
+            to_string(info.status),
+            why
         ),
-        resumable ? "to continue it: " + wait->command()
-                  : fmt::format("wait again with: pawl run wait {}", id)
+        hint
     );
 }
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <fmt/format.h>
 
+#include "cli/frame/passwords.h"
 #include "cli/frame/similar_name.h"
-#include "cli/frame/suggest.h"
 #include "cli/output/render.h"
 
 namespace pawl::cli {

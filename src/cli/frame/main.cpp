@@ -12,10 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/similar.h"
 #include "cli/frame/commands.h"
 #include "cli/frame/error_output.h"
 #include "cli/frame/help.h"
-#include "cli/frame/suggest.h"
+#include "cli/frame/passwords.h"
 
 namespace pawl::cli {
 
@@ -140,8 +141,8 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
     const bool command_missing = error.get_name() == "RequiredError";
     const bool extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
     if (!command_missing && !extras) return in_plain_words(error);
-    const std::string guess = nearest(strangers.front(), known_words(app, strangers.front()));
-    const std::string mean = guess.empty() ? "" : "; did you mean " + guess + "?";
+    const auto guess = base::most_similar(strangers.front(), known_words(app, strangers.front()));
+    const std::string mean = guess ? "; did you mean " + *guess + "?" : "";
     if (command_missing || strangers.front().starts_with("-"))
         return "unknown command or option: " + strangers.front() + mean;
     std::string message = strangers.size() == 1 ? "unexpected argument:" : "unexpected arguments:";

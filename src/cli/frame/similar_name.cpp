@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <vector>
 
+#include "base/similar.h"
 #include "cli/frame/literals.h"
-#include "cli/frame/suggest.h"
 
 namespace pawl::cli {
 
@@ -46,9 +46,9 @@ std::string similar_name(const Context& context, ErrorCode code, const std::stri
         options.log = nullptr;
         options.retry_timeout = 1s;
         const Known known = known_names(context.connect(std::move(options)), code);
-        const auto similar = nearest(name, known.names);
-        if (similar.empty()) return {};
-        return fmt::format("did you mean '{}'?   ({} shows all)", similar, known.list_command);
+        const auto similar = base::most_similar(name, known.names);
+        if (!similar) return {};
+        return fmt::format("did you mean '{}'?   ({} shows all)", *similar, known.list_command);
     } catch (const Error&) {  // the error at hand is the one to report
         return {};
     }

@@ -11,6 +11,13 @@ std::string with_json(std::string object, const char* key, const std::optional<J
     return with_field(std::move(object), key, value ? value->text : "null");
 }
 
+Object to_object(const Wait& wait) {
+    Object object{{"kind", to_string(wait.kind)}};
+    if (wait.until) object["until"] = rfc3339(*wait.until);
+    if (wait.run) object["run_id"] = wait.run.value();
+    return object;
+}
+
 }  // namespace
 
 std::string to_json(const WorkflowInfo& workflow) {
@@ -135,6 +142,7 @@ std::string to_json(const StepInfo& step) {
         {"pause_message", or_null(step.pause_message)},
         {"pause_condition", or_null(step.pause_condition)},
         {"wake_at", or_null(step.wake_at)},
+        {"waits_for", step.waits_for ? to_object(*step.waits_for) : Object()},
         {"started_at", or_null(step.started_at)},
         {"completed_at", or_null(step.completed_at)},
         {"remaining_deps", or_null(step.remaining_deps)},

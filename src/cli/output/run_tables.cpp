@@ -56,7 +56,9 @@ std::string deliveries(const RunInfo& run) {
 // The result of a step, or what it waits for.
 std::string result_of_step(const View& view, const StepInfo& step) {
     if (step.wake_at && !step.completed_at) return "until " + view.seconds(*step.wake_at);
-    if (step.status == StepStatus::paused) return or_dash(step.pause_message);
+    if (step.waits_for && step.waits_for->run)
+        return fmt::format("waits for run {}", step.waits_for->run.value());
+    if (step.waits_for) return or_dash(step.pause_message);
     if (step.output) return step.output->text;
     return step.error ? step.error->text : "-";
 }
@@ -85,8 +87,9 @@ std::string remark(const View& view, const RunInfo& run, const RunWaits& waits, 
 void add_wait(Lines& lines, const View& view, const RunWait& wait) {
     lines.add("waits", wait.sentence(view));
     lines.add("condition", wait.condition);
-    if (wait.kind == RunWait::Kind::resume) lines.add("next check", wait.until);
+    if (wait.kind == WaitKind::resume) lines.add("next check", wait.until);
     lines.add("to continue", wait.command());
+    lines.add("see", wait.look());
 }
 
 }  // namespace

@@ -8,8 +8,6 @@ namespace pawl::cli {
 namespace {
 
 constexpr std::size_t most_waits = 100;
-// ctx.call has no mark of its own in a step, but its own message.
-constexpr std::string_view message_of_call = "waits for a run of workflow '";
 
 // As one word of a shell.
 std::string quoted(const std::string& word) {
@@ -31,11 +29,11 @@ std::string after_colon(const std::string& message) {
 
 std::string RunWait::sentence(const View& view) const {
     switch (kind) {
-        case Kind::sleep:
+        case WaitKind::time:
             return fmt::format("the run sleeps until {}", until ? view.seconds(*until) : "-");
-        case Kind::call:
-            return fmt::format("step '{}' {}", step, message);
-        case Kind::resume:
+        case WaitKind::run:
+            return fmt::format("step '{}' waits for the end of run {}", step, called.value());
+        case WaitKind::resume:
             return fmt::format("step '{}' waits for a resume{}", step, after_colon(message));
     }
     return {};
@@ -43,41 +41,40 @@ std::string RunWait::sentence(const View& view) const {
 
 std::string RunWait::remark(const View& view) const {
     switch (kind) {
-        case Kind::sleep:
+        case WaitKind::time:
             return fmt::format("sleeps until {}", until ? view.seconds(*until) : "-");
-        case Kind::call:
-            return message;
-        case Kind::resume:
+        case WaitKind::run:
+            return fmt::format("waits for run {}", called.value());
+        case WaitKind::resume:
             return fmt::format("waits at {}{}", step, after_colon(message));
     }
     return {};
 }
 
 std::string RunWait::command() const {
-    if (kind != Kind::resume) return {};
+    if (kind != WaitKind::resume) return {};
     return fmt::format("pawl run resume {} {} JSON", run.value(), quoted(step));
+}
+
+std::string RunWait::look() const {
+    return kind == WaitKind::run ? fmt::format("pawl run show {}", called.value()) : "";
 }
 
 std::optional<RunWait> find_wait(const RunInfo& run, const std::vector<StepInfo>& steps) {
     if (run.status != RunStatus::paused) return std::nullopt;
     const auto paused = std::ranges::find_if(steps, [](const StepInfo& step) {
-        return step.status == StepStatus::paused && !step.completed_at;
+        return step.waits_for.has_value();
     });
     if (paused == steps.end()) return std::nullopt;
-    RunWait wait{
-        RunWait::Kind::resume,
+    const Wait& wait = *paused->waits_for;
+    return RunWait{
+        wait.kind,
         run.id,
         paused->id,
         paused->pause_message,
         paused->pause_condition,
-        run.visible_at};
-    if (paused->wake_at) {
-        wait.kind = RunWait::Kind::sleep;
-        wait.until = paused->wake_at;
-    } else if (paused->pause_message.starts_with(message_of_call)) {
-        wait.kind = RunWait::Kind::call;
-    }
-    return wait;
+        wait.kind == WaitKind::time ? wait.until : run.visible_at,
+        wait.run};
 }
 
 std::optional<RunWait> find_wait(const Store& store, RunId run) {

@@ -13,13 +13,13 @@
 namespace pawl::cli {
 
 struct RunWait {
-    enum class Kind { resume, sleep, call };
-    Kind kind = Kind::resume;
+    WaitKind kind = WaitKind::resume;
     RunId run;
     std::string step;
     std::string message;             ///< for people
     std::string condition;           ///< of the program
     std::optional<Timestamp> until;  ///< for a sleep: its end; for a resume: the next check
+    RunId called;                    ///< for a call: the run whose end is awaited
 
     /// "step 'approval' waits for a resume: the manager decides"
     [[nodiscard]] std::string sentence(const View& view) const;
@@ -27,6 +27,8 @@ struct RunWait {
     [[nodiscard]] std::string remark(const View& view) const;
     /// The command that ends the wait; empty for a sleep and a call.
     [[nodiscard]] std::string command() const;
+    /// The command that shows what is awaited; empty unless it is a run.
+    [[nodiscard]] std::string look() const;
 };
 
 /// Nothing if the run is not paused.

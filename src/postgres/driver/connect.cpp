@@ -92,6 +92,20 @@ bool is_refusal(const PGconn* connection, std::string_view sqlstate) {
            PQconnectionNeedsPassword(connection) == 1;
 }
 
+// What the user can do about it.
+std::string advice(const PGconn* connection, std::string_view sqlstate) {
+    const char* database = PQdb(connection);
+    if (PQconnectionNeedsPassword(connection) == 1)
+        return "; set PGPASSWORD, add the server to ~/.pgpass, or write user:password@ in the URL";
+    if (sqlstate == "28P01")
+        return "; check the user and the password: in the URL, in PGPASSWORD or in ~/.pgpass";
+    if (sqlstate == "28000") return "; check the user in the URL, or create the role";
+    if (sqlstate == "3D000" && database != nullptr)
+        return fmt::format("; check the URL, or create the database: createdb '{}'", database);
+    if (sqlstate.empty()) return "; start the server, or check host and port in the URL";
+    return {};
+}
+
 [[noreturn]] void fail_to_connect(const PGconn* connection) {
     const ServerMessage message = message_of(connection);
     Error error(
@@ -100,10 +114,7 @@ bool is_refusal(const PGconn* connection, std::string_view sqlstate) {
             "cannot connect to {}: {}{}",
             where(connection),
             message.text,
-            PQconnectionNeedsPassword(connection) == 1
-                ? "; set PGPASSWORD, add the server to ~/.pgpass, or write user:password@ in the "
-                  "URL"
-                : ""
+            advice(connection, message.sqlstate)
         )
     );
     if (!is_refusal(connection, message.sqlstate)) error.mark_retryable();

@@ -157,7 +157,7 @@ Error to_error(const ServerError& error, std::string_view schema) {
 std::string connection_message(const PGconn* connection) {
     std::string message = PQerrorMessage(connection);
     for (char& c : message) {
-        if (c == '\n') c = ' ';
+        if (c == '\n' || c == '\t') c = ' ';
     }
     while (!message.empty() && message.back() == ' ') message.pop_back();
     return message;

@@ -22,7 +22,7 @@ bool is_script(const Difference& difference) {
 }
 
 bool is_damage(const Difference& difference) {
-    return difference.what != What::unknown && !is_test_clock(difference);
+    return finding_of(difference).action != InstallAction::keep;
 }
 
 std::vector<Difference> damage(const store::Catalogue& found, const store::Catalogue& expected) {
@@ -73,6 +73,21 @@ bool is_test_clock(const Difference& difference) {
     return difference.object.name == "clock()" && difference.what == What::different;
 }
 
+SchemaFinding finding_of(const Difference& difference) {
+    SchemaFinding finding = store::to_finding(difference);
+    if (is_test_clock(difference)) {
+        return {
+            "clock",
+            difference.object.name,
+            "the clock is replaced by a test clock",
+            InstallAction::keep};
+    }
+    // A copy of the library's definitions, without data.
+    if (difference.object == manifest_table && difference.what == What::missing)
+        finding.action = InstallAction::create;
+    return finding;
+}
+
 void SchemaRepair::restore(Schema schema) {
     auto found = found_catalogue(connection_, target_.schema);
     if (schema == Schema::fresh) {
@@ -88,7 +103,7 @@ void SchemaRepair::restore(Schema schema) {
     }
     try {
         const auto expected = expected_catalogue(connection_, target_.schema);
-        if (!found.contains(manifest_table)) {  // a copy of the library's definitions, without data
+        if (!found.contains(manifest_table)) {
             create_manifest(connection_);
             report_.repaired.emplace_back("table schema_manifest is missing: restored");
             found = found_catalogue(connection_, target_.schema);
@@ -111,13 +126,8 @@ void SchemaRepair::repair(const std::vector<Difference>& differences) {
         if (is_script(difference)) continue;
         if (difference.object.kind == "index") {
             indexes_.push_back(difference);
-        } else if (difference.expected.restore.empty()) {
-            cannot(
-                difference,
-                difference.what == What::missing
-                    ? "its data are lost, restore them from a backup (docs/restore.md)"
-                    : "change it back by hand"
-            );
+        } else if (store::planned_action(difference) == InstallAction::by_hand) {
+            cannot(difference, store::why_by_hand(difference));
         } else {
             restore_one(difference);
         }

@@ -37,4 +37,7 @@ private:
 // A test has replaced the clock: this is not damage.
 [[nodiscard]] bool is_test_clock(const store::Difference& difference);
 
+// What verify() reports: as restore() would treat it.
+[[nodiscard]] SchemaFinding finding_of(const store::Difference& difference);
+
 }  // namespace pawl::postgres

@@ -5,6 +5,7 @@
 #include "model/counts.h"
 #include "model/enum_names.h"
 #include "model/run_error.h"
+#include "model/wait.h"
 #include "postgres/batch/claim_rows.h"
 #include "postgres/batch/run_keys.h"
 #include "postgres/store/postgres_store.h"
@@ -160,6 +161,7 @@ std::vector<StepInfo> PostgresStore::steps(RunId run) {
         step.initial_tasks = optional_int(rows, i, Step::initial_tasks);
         step.remaining_tasks = optional_int(rows, i, Step::remaining_tasks);
         step.skip_reason = rows.text(i, Step::skip_reason);
+        step.waits_for = model::wait_of(step, RunId(rows.id(i, Step::called_run_id)));
     }
     return steps;
 }

@@ -51,6 +51,10 @@ void refuse_unsafe(Connection& connection, const std::string& schema) {
     if (!why.empty()) throw Error(ErrorCode::invalid_argument, why);
 }
 
+SchemaFinding by_hand(std::string kind, std::string name, std::string problem) {
+    return {std::move(kind), std::move(name), std::move(problem), InstallAction::by_hand};
+}
+
 void upgrade(Connection& connection, int version) {
     connection.run_script(connection.expand(sql::create_schema.text), sql::create_schema.name);
     apply_scripts(connection, version);
@@ -145,7 +149,8 @@ SchemaReport PostgresStore::verify() {
         lock_schema(*connection, target_.schema);
         return inspect(*connection);
     } catch (const Refused& refused) {  // something that verify() itself needs is missing
-        return {library_version(), {to_error(refused.error, target_.schema).what()}};
+        const std::string problem = to_error(refused.error, target_.schema).what();
+        return {library_version(), {by_hand("schema", target_.schema, problem)}};
     }
 }
 
@@ -155,36 +160,40 @@ SchemaReport PostgresStore::inspect(Connection& connection) {
         check_schema(connection);
     } catch (const Error& error) {
         if (error.retryable()) throw;
-        report.problems.emplace_back(error.what());
         report.version = installed_version(connection, target_.schema).version;
+        report.findings.push_back(
+            store::version_finding(target_.schema, report.version, library_version(), error.what())
+        );
         return report;
     }
     report.version = library_version();
     if (const auto creators = unsafe_creators(connection, target_.schema); !creators.empty())
-        report.problems.push_back(creators);
+        report.findings.push_back(by_hand("grant", target_.schema, creators));
     const auto found = found_catalogue(connection, target_.schema);
     std::optional<store::Catalogue> expected;
+    bool owner = true;  // only the owner of the schema can repair it
     try {
         expected = expected_catalogue(connection, target_.schema);
     } catch (const Refused& refused) {  // no privilege to create a schema, or a standby server
         expected = recorded_catalogue(connection);
         if (!expected) {
-            report.problems.push_back(fmt::format(
+            const std::string problem = fmt::format(
                 "schema '{}' cannot be compared: {} (run verify as the owner of the schema)",
                 target_.schema,
                 refused.error.message
-            ));
+            );
+            report.findings.push_back(by_hand("schema", target_.schema, problem));
             return report;
         }
+        owner = false;
     }
     for (const auto& difference : store::compare(found, *expected)) {
-        report.problems.push_back(
-            is_test_clock(difference) ? std::string("the clock is replaced by a test clock")
-                                      : store::describe(difference)
-        );
+        auto& finding = report.findings.emplace_back(finding_of(difference));
+        if (!owner && finding.action != InstallAction::keep)
+            finding.action = InstallAction::by_hand;
     }
     if (const auto problem = compat_problem(connection, target_.schema))
-        report.problems.push_back(*problem);
+        report.findings.push_back({"schema", "pgflow", *problem, InstallAction::replace});
     return report;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/run_error.h"
+#include "model/wait.h"
 #include "rowstore/run/run_lookup.h"
 #include "rowstore/statements.h"
 
@@ -70,6 +71,7 @@ StepInfo read_step_row(const Rows& rows) {
     step.initial_tasks = optional_number(rows, Step::initial_tasks);
     step.remaining_tasks = optional_number(rows, Step::remaining_tasks);
     step.skip_reason = rows.text(Step::skip_reason);
+    step.waits_for = model::wait_of(step, rows.id<RunId>(Step::called_run_id));
     return step;
 }
 

@@ -43,8 +43,10 @@ TEST_P(ClockTest, restoring_returns_to_the_real_time) {
 TEST_P(ClockTest, verify_reports_a_replaced_clock) {
     freeze();
     const SchemaReport report = store().verify();
-    ASSERT_EQ(report.problems.size(), 1U);
-    EXPECT_TRUE(contains(report.problems[0], "clock"));
+    ASSERT_EQ(report.findings.size(), 1U);
+    EXPECT_EQ(report.findings[0].kind, "clock");
+    EXPECT_EQ(report.findings[0].action, InstallAction::keep);
+    EXPECT_TRUE(contains(report.findings[0].problem, "clock"));
 }
 
 }  // namespace

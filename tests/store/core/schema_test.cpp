@@ -28,13 +28,13 @@ Lines with_end(Lines lines, const std::string& end) {
 
 class SchemaTest : public StoreTest {
 protected:
-    [[nodiscard]] Lines problems() const { return store().verify().problems; }
+    [[nodiscard]] Lines problems() const { return store().verify().problems(); }
 };
 PAWL_FOR_EACH_BACKEND(SchemaTest);
 
 TEST_P(SchemaTest, a_fresh_install_is_verified) {
     const SchemaReport report = store().verify();
-    EXPECT_EQ(report.problems, Lines{});
+    EXPECT_EQ(report.problems(), Lines{});
     EXPECT_TRUE(report.ok());
     EXPECT_EQ(report.version, store().stats().schema_version);
 }
@@ -167,7 +167,50 @@ TEST_P(SchemaTest, a_damaged_schema_is_repaired_by_an_upgrade) {
     EXPECT_EQ(report.version, store().verify().version);
     EXPECT_EQ(report.problems, Lines{});
     EXPECT_EQ(report.repaired, restored);
-    EXPECT_EQ(upgraded.verify().problems, Lines{});
+    EXPECT_EQ(upgraded.verify().problems(), Lines{});
+}
+
+// What verify() announces is what install() does.
+TEST_P(SchemaTest, findings_say_what_install_would_do) {
+    const auto actions = [&] {
+        std::vector<InstallAction> all;
+        for (const SchemaFinding& finding : store().verify().findings)
+            all.push_back(finding.action);
+        return all;
+    };
+    using Actions = std::vector<InstallAction>;
+    (void)kit().damage(Damage::missing_index);
+    EXPECT_EQ(store().verify().findings.at(0).kind, "index");
+    EXPECT_EQ(actions(), Actions{InstallAction::create});
+    EXPECT_EQ(store().install().repaired.size(), 1U);
+    (void)kit().damage(Damage::changed_index);
+    EXPECT_EQ(actions(), Actions{InstallAction::replace});
+    EXPECT_EQ(store().install().repaired.size(), 1U);
+    (void)kit().damage(Damage::added_column);
+    EXPECT_EQ(store().verify().findings.at(0).kind, "column");
+    EXPECT_EQ(actions(), Actions{InstallAction::keep});
+    EXPECT_EQ(store().install().problems, Lines{});
+}
+
+TEST_P(SchemaTest, findings_name_what_install_cannot_restore) {
+    const auto lost = kit().damage(Damage::lost_data).size();
+    const SchemaReport report = store().verify();
+    EXPECT_EQ(report.findings.size(), lost);
+    for (const SchemaFinding& finding : report.findings)
+        EXPECT_EQ(finding.action, InstallAction::by_hand) << finding.problem;
+}
+
+TEST_P(SchemaTest, findings_tell_a_missing_schema_from_an_old_one) {
+    const Place fresh(GetParam());
+    const Store empty = connect(fresh.url(), options());
+    ASSERT_EQ(empty.verify().findings.size(), 1U);
+    EXPECT_EQ(empty.verify().findings[0].kind, "schema");
+    EXPECT_EQ(empty.verify().findings[0].action, InstallAction::create);
+    make_kit(fresh)->install_version(4);
+    const SchemaReport old = connect(fresh.url(), options()).verify();
+    ASSERT_EQ(old.findings.size(), 1U);
+    EXPECT_EQ(old.findings[0].action, InstallAction::migrate);
+    EXPECT_EQ(old.version, 4);
 }
 
 TEST_P(SchemaTest, verify_leaves_tables_of_the_user_alone) {

@@ -137,7 +137,7 @@ TEST_P(RepairTest, verify_names_lost_work) {
     lose(run);
     const SchemaReport report = store().verify();
     EXPECT_FALSE(report.ok());
-    EXPECT_TRUE(report.problems.empty());
+    EXPECT_TRUE(report.findings.empty());
     ASSERT_EQ(report.lost_work.size(), 1U);
     EXPECT_EQ(
         to_string(report.lost_work[0]), "run " + std::to_string(run.value()) + " of workflow 'job'"

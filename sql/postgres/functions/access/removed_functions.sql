@@ -12,7 +12,7 @@ begin
               'advance_lines', 'by_whom', 'cancel_child', 'cascade_taken_over', 'check_attempts',
               'claim_queues', 'complete_held_tasks', 'end_calls_of_ended', 'end_failed_steps',
               'fail_producers', 'flow_after_special', 'flow_cascade', 'flow_end_as_error',
-              'flow_fail_runs', 'flow_go_on', 'flow_start_runs', 'flow_start_special', 'free_to_bury',
+              'flow_fail_runs', 'flow_go_on', 'flow_start_runs', 'flow_start_special', 'free_lines', 'free_to_bury',
               'free_to_end', 'groups_of', 'json_proof', 'json_words', 'lock_called', 'lock_leases', 'lock_siblings',
               'readable', 'task_fates', 'tell_of_flows', 'tell_of_run', 'trigger_called', 'trigger_mixed',
               'trigger_plain', 'trigger_schedule', 'trigger_unasked', 'unless_caller_busy')

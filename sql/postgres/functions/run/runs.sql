@@ -15,16 +15,25 @@ from {schema}.runs r
 join {schema}.queues q on q.queue_id = r.workflow_id
 left join {schema}.messages m on m.message_id = r.run_id;
 
+-- called_run_id: the run for whose end a paused step waits (ctx.call).
 create or replace view {schema}.step_rows as
 select s.run_id, s.step_id, s.position, s.status, s.attempt, s.delivery, s.worker_id, s.started_at, s.completed_at,
        s.wake_at, s.pause_message, s.pause_condition, s.input, s.output, s.error, s.remaining_deps, s.initial_tasks,
-       s.remaining_tasks, s.skip_reason
+       s.remaining_tasks, s.skip_reason,
+       case when s.status = 'PAUSED' then
+           (select c.run_id from {schema}.calls c
+            where c.caller_run_id = s.run_id and c.caller_step = s.step_id and c.caller_task is null)
+       end as called_run_id
 from {schema}.steps s;
 
 create or replace view {schema}.step_info as
 select s.run_id, s.step_id, s.position, s.status, s.attempt, s.delivery, s.worker_id, s.started_at, s.completed_at,
        s.wake_at, s.pause_message, s.pause_condition, s.input::json as input, s.output::json as output,
-       s.error::json as error, s.remaining_deps, s.initial_tasks, s.remaining_tasks, s.skip_reason
+       s.error::json as error, s.remaining_deps, s.initial_tasks, s.remaining_tasks, s.skip_reason,
+       case when s.status = 'PAUSED' then
+           (select c.run_id from {schema}.calls c
+            where c.caller_run_id = s.run_id and c.caller_step = s.step_id and c.caller_task is null)
+       end as called_run_id
 from {schema}.steps s;
 
 create or replace view {schema}.event_rows as

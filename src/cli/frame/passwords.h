@@ -1,14 +1,10 @@
-// "did you mean" for mistyped words.
+// Passwords must not reach error messages.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace pawl::cli {
-
-/// The known word that needs the fewest changes; empty if all need too many.
-[[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
 /// `text` without the passwords of URLs among `words`: a URL may have been given as an argument by
 /// mistake.
