@@ -99,8 +99,7 @@ inline constexpr std::int64_t archive_list_limit = 1'000;  // of each queue's ar
 inline constexpr int max_priorities = 100;                 // read to find the oldest row
 inline constexpr int oldest_events = 100;                  // read for the outbox's age
 inline constexpr int repair_page_rows = 1'000;             // runs of one search for lost work
-inline constexpr Duration prune_recheck =
-    1h;  // events that may still be committed with older times
+inline constexpr Duration prune_recheck = 1h;              // for events that commit late
 inline constexpr int raised_deliveries = 1'000'000;  // above the deliveries of all old holders
 inline constexpr std::int64_t raised_ids = 1'000'000'000;  // above all ids from before the restore
 
