@@ -109,6 +109,7 @@ private:
         Source& source, int room, seam::Scan scan, const std::stop_token& stop
     );
     void fail_unhandled();
+    [[nodiscard]] bool knows_liveness() const;
     // Repeats a failed call of poll_once() while the database is away.
     template <class Call>
     auto retry_in_round(Call call);
