@@ -95,6 +95,11 @@ where n.nspname = @schema::text and p.prokind in ('f', 'p')
 alter schema {schema} rename to "{schema_name}_as_found";
 create schema {schema}
 
+-- The same for the optional schema `pgflow`.
+-- name: put_compat_aside()
+alter schema pgflow rename to pgflow_as_found;
+create schema pgflow
+
 -- The owner of the schema, the current role, whether the owner gains no rights through what we create, and the other
 -- roles that may create objects there.
 -- name: schema_owner(schema) -> (owner, role, is_safe, creators)

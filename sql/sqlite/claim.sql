@@ -180,6 +180,13 @@ update pawl_runs
 set status = 'RUNNING', started_at = coalesce(started_at, @now), worker_id = @worker_id, updated_at = @now
 where run_id = @run_id;
 
+-- The same for the first task of a flow's run.
+-- name: start_flow_run(run_id, worker_id, now)
+update pawl_runs
+set status = 'RUNNING', started_at = coalesce(started_at, @now), worker_id = @worker_id, updated_at = @now,
+    flow_started = 1
+where run_id = @run_id;
+
 -- name: continue_paused_run(run_id, worker_id, now)
 update pawl_runs
 set status = 'RUNNING', started_at = coalesce(started_at, @now), paused_at = null, worker_id = @worker_id,

@@ -99,7 +99,7 @@ update pawl_steps set output = @output where run_id = @run_id and step_id = @ste
 -- name: succeed_flow_run(run_id, output, now)
 update pawl_runs
 set status = 'SUCCESS', output = @output, remaining_steps = 0, completed_at = @now,
-    started_at = coalesce(started_at, @now), updated_at = @now
+    started_at = coalesce(started_at, @now), updated_at = @now, flow_started = null
 where run_id = @run_id;
 
 -- Sets the status ERROR or CANCELLED.
@@ -107,7 +107,7 @@ where run_id = @run_id;
 update pawl_runs
 set status = @status, cancelled = case when @status = 'CANCELLED' then 1 end, error = @error,
     remaining_steps = @remaining_steps, completed_at = @now,
-    updated_at = @now
+    updated_at = @now, flow_started = null
 where run_id = @run_id;
 
 -- Deletes the messages of open tasks, of one step or of all steps.

@@ -32,14 +32,18 @@ where queue_id = @queue_id and message_id > @after_message
   and case when visible_at <= @now then 'ready' else state end = @state
 order by message_id limit @max_rows;
 
--- The messages that a worker holds, in all queues; ready messages are not read.
--- name: list_held(worker_id, now, after_message, max_rows) -> message
+-- The messages that a worker holds, in all queues; ready messages are not read. Reads up to `reading` messages of each
+-- queue, those whose lease or delay ends first.
+-- name: list_held(worker_id, now, after_message, reading, max_rows) -> message
 select m.message_id, q.name as queue, m.priority, m.delivery, m.strikes, m.attempts, m.state, m.enqueued_at,
        m.visible_at, m.worker_id, m.last_error, m.payload
 from pawl_queues q
-cross join pawl_messages m indexed by pawl_messages_due on m.queue_id = q.queue_id
-where m.state <> 'ready' and m.visible_at > @now and m.state = 'leased' and m.worker_id = @worker_id
-  and m.message_id > @after_message
+cross join pawl_messages m on m.message_id in (
+    select d.message_id from pawl_messages d indexed by pawl_messages_due
+    where d.queue_id = q.queue_id and d.state <> 'ready' and d.visible_at > @now
+    order by d.visible_at limit @reading
+)
+where m.state = 'leased' and m.worker_id = @worker_id and m.message_id > @after_message
 order by m.message_id limit @max_rows;
 
 -- name: list_archive(queue_id, wanted_dead, after_message, max_rows) -> archived

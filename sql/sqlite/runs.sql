@@ -35,6 +35,15 @@ where run_group = @run_group and workflow_id = @workflow_id and created_at >= @c
   and (@include_deleted or deleted_at is null)
 order by created_at desc, run_id desc limit @max_rows;
 
+-- The RUNNING runs of a flow.
+-- name: list_running_flow(workflow_id, created_from, include_deleted, before_at, before_run, max_rows) -> found_run
+select run_id, status, created_at from pawl_runs indexed by pawl_runs_flow_started
+where flow_started = 1 and workflow_id = @workflow_id and created_at >= @created_from
+  and (created_at, run_id) < (@before_at, @before_run)
+  and status = 'RUNNING'
+  and (@include_deleted or deleted_at is null)
+order by created_at desc, run_id desc limit @max_rows;
+
 -- At most one row: the key is unique among runs that are not deleted.
 -- name: list_keyed_runs(workflow_id, idempotency_key, status, created_from, before_at, before_run, max_rows) -> found_run
 select run_id, status, created_at from pawl_runs indexed by pawl_runs_key

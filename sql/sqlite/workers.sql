@@ -15,8 +15,9 @@ select status from pawl_workers where worker_id = @worker_id;
 -- name: next_worker_status(from_status, event)
 select to_status from pawl_worker_transitions where from_status = @from_status and event = @event;
 
--- name: set_worker_status(worker_id, status, now)
-update pawl_workers set status = @status, heartbeat_at = @now
+-- An operator's event is no sign of life: `heard_at` is null.
+-- name: set_worker_status(worker_id, status, heard_at)
+update pawl_workers set status = @status, heartbeat_at = coalesce(@heard_at, heartbeat_at)
 where worker_id = @worker_id and status <> @status;
 
 -- name: list_workers(only_worker, now) -> worker

@@ -115,7 +115,7 @@ std::vector<Task> Store::poll_for_tasks(std::string_view slug, int max_tasks, Du
     constexpr int most = model::rules::max_batch;
     if (max_tasks < 1 || max_tasks > most)
         model::refuse(fmt::format("max_tasks must be 1 to {}", most));
-    if (lease < 1ms) throw Error(ErrorCode::invalid_argument, "lease must be at least 1 ms");
+    model::check_positive("lease", lease);
     seam::ClaimRequest request;
     request.work = seam::Work::tasks;
     request.max_messages = max_tasks;

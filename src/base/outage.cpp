@@ -21,13 +21,15 @@ Outage::Reporter::~Reporter() {
 bool Outage::Reporter::failed(const std::exception& error, Clock::time_point now) {
     const auto* const known = dynamic_cast<const Error*>(&error);
     if (known == nullptr || !known->retryable()) return false;
+    if (of_ == Of::calls) outage_.last_failure_ = now;
     outage_.note_failure(!failing_, error.what(), now);
     failing_ = true;
     return true;
 }
 
 void Outage::Reporter::succeeded(Clock::time_point now) {
-    if (!failing_ && !outage_.away_.load(std::memory_order_relaxed)) return;
+    const bool counts = failing_ || of_ == Of::calls;
+    if (!counts || (!failing_ && !outage_.away_.load(std::memory_order_relaxed))) return;
     outage_.note_success(failing_, now == Clock::time_point{} ? Clock::now() : now);
     failing_ = false;
 }
@@ -35,7 +37,6 @@ void Outage::Reporter::succeeded(Clock::time_point now) {
 void Outage::note_failure(bool first, std::string_view error, Clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (first) ++failing_;
-    last_failure_ = now;
     if (!began_) {
         began_ = logged_ = now;
         away_ = true;

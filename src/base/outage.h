@@ -19,14 +19,18 @@ public:
 
     explicit Outage(base::Log log) : log_(std::move(log)) {}
 
-    // When a service last failed to reach the database.
+    // When a service last failed to reach the database. Failed wake-ups do not count.
     [[nodiscard]] Clock::time_point last_failure() const { return last_failure_; }
 
     // One service's view of the database. Used by one thread at a time. The outage ends when every
     // service that has failed has succeeded again.
     class Reporter {
     public:
-        explicit Reporter(Outage& outage) : outage_(outage) {}
+        // Wake-ups are no proof that calls succeed or fail: they end only an outage that they have
+        // noticed themselves.
+        enum class Of { calls, wake_ups };
+
+        explicit Reporter(Outage& outage, Of of = Of::calls) : outage_(outage), of_(of) {}
         ~Reporter();
         Reporter(const Reporter&) = delete;
         Reporter& operator=(const Reporter&) = delete;
@@ -40,6 +44,7 @@ public:
 
     private:
         Outage& outage_;
+        const Of of_;
         bool failing_ = false;
     };
 

@@ -1,4 +1,4 @@
-// The worker's log lines about itself, and the wait for handlers in its destructor.
+// The worker's log lines about itself, and waits for its handlers.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@ namespace pawl::runtime {
 namespace {
 
 constexpr std::size_t names_shown = 10;
-constexpr Duration stuck_after = 100ms;  // after the destructor began
 constexpr Duration stuck_again = 30s;
 
 std::string names_of(const std::vector<HandlerSpec>& handlers) {
@@ -46,8 +45,7 @@ void WorkerRuntime::log_drain(Duration deadline) {
     );
 }
 
-// The handlers' threads belong to the worker, which cannot be destroyed before they end.
-void WorkerRuntime::wait_for_stuck_handlers() {
+void WorkerRuntime::wait_for_handlers(Duration stuck_after) {
     using Clock = std::chrono::steady_clock;
     for (Duration wait = stuck_after; !executor_->wait_until_idle(Clock::now() + wait);
          wait = stuck_again) {

@@ -41,7 +41,7 @@ WorkerRuntime::WorkerRuntime(
     const auto flows = retrying(*backend_, [&] { return shapes_of(*backend_, options_); });
     const auto workflows = retrying(*backend_, [&] { return backend_->workflows(std::nullopt); });
     retrying(*backend_, [&] { check_worker(options_, *backend_, {queues, workflows, flows}); });
-    const Duration lease = shortest_lease(queues, flows);
+    const Duration lease = shortest_lease(queues);
     const Duration beat_interval = std::max<Duration>(
         std::min(options_.heartbeat.value_or(backend_->options().heartbeat), lease / 3), 1ms
     );
@@ -121,26 +121,16 @@ WorkerRuntime::~WorkerRuntime() {
         log_->write(LogLevel::error, fmt::format("stop failed: {}", error.what()));
     }
     committer_->stop();  // no thread may wait for a commit that may never happen
-    wait_for_stuck_handlers();
+    // Their threads belong to the worker, which cannot be destroyed before they end.
+    wait_for_handlers(100ms);
 }
 
-Duration WorkerRuntime::shortest_lease(
-    const std::vector<QueueInfo>& queues, const std::vector<FlowShape>& flows
-) const {
+Duration WorkerRuntime::shortest_lease(const std::vector<QueueInfo>& queues) const {
     Duration shortest = options_.lease.value_or(backend_->options().lease);
     for (const QueueInfo& queue : queues) {
         const bool ours = std::ranges::find(options_.handlers, queue.name, &HandlerSpec::queue) !=
                           options_.handlers.end();
         if (ours && queue.lease && !options_.lease) shortest = std::min(shortest, *queue.lease);
-    }
-    // A task with a timeout has its own lease, independent of the worker's.
-    for (const FlowShape& flow : flows) {
-        for (const FlowStep& step : flow.steps) {
-            const auto timeout =
-                step.options.task_timeout ? step.options.task_timeout : flow.options.task_timeout;
-            if (timeout && *timeout > Duration::zero())
-                shortest = std::min(shortest, *timeout + model::rules::task_grace);
-        }
     }
     return shortest;
 }
@@ -207,7 +197,7 @@ void WorkerRuntime::poll_forever() {
         log_->write(LogLevel::info, "interrupted, draining");
         stop_taking();
         claimer_->hand_back_suspects();
-        executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
+        wait_for_handlers(1s);
         committer_->flush(base::deadline_after(backend_->options().retry_timeout));
         if (dispatcher_) dispatcher_->stop();
         restore_signals();
@@ -231,7 +221,7 @@ int WorkerRuntime::poll_once() {
         while (!executor_->wait_until_idle(claimer_->next_check()))
             claimer_->execute_due_suspects();
         claimer_->finish_suspects();
-        executor_->wait_until_idle(Clock::now() + std::chrono::years(1));
+        wait_for_handlers(30s);
         committer_->flush(base::deadline_after(backend_->options().retry_timeout));
         // Suspects that were handed back for another one are claimed again in the next round.
         const int handed_back = claimer_->take_handed_back();

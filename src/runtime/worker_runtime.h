@@ -50,9 +50,7 @@ public:
 
 private:
     [[nodiscard]] seam::NewWorker description(Duration lease) const;
-    [[nodiscard]] Duration shortest_lease(
-        const std::vector<QueueInfo>& queues, const std::vector<FlowShape>& flows
-    ) const;
+    [[nodiscard]] Duration shortest_lease(const std::vector<QueueInfo>& queues) const;
     // worker_registration.cpp: the worker's row in the store.
     [[nodiscard]] WorkerId register_with_store();
     // Drops every lease and registers under a new id. `missing` is the id that the store does not
@@ -66,7 +64,8 @@ private:
     void hand_back_stale();
     void log_start();
     void log_drain(Duration deadline);
-    void wait_for_stuck_handlers();
+    // Without a deadline. Logs the running handlers after `stuck_after`, then every 30 seconds.
+    void wait_for_handlers(Duration stuck_after);
     [[nodiscard]] bool signal_arrived();
     void restore_signals();
 

@@ -44,13 +44,15 @@ FileWatch::FileWatch(
     std::function<std::unique_ptr<Database>()> open,
     std::function<void()> changed,
     std::function<bool()> is_writing,
-    base::Log log
+    base::Log log,
+    base::Outage& outage
 )
     : open_(std::move(open)),
       database_(open_()),
       changed_(std::move(changed)),
       is_writing_(std::move(is_writing)),
       log_(std::move(log)),
+      outage_(outage),
       stopped_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!stopped_) {
         throw Error(
@@ -85,6 +87,8 @@ void FileWatch::run(const std::stop_token& stop) {
     });
     const microseconds idle = events_ ? forever : without_events;
     microseconds again = idle;
+    base::Outage::Reporter outage(outage_, base::Outage::Reporter::Of::wake_ups);
+    std::string logged;
     while (!stop.stop_requested()) {
         const bool activity = wait(again) == Seen::activity;
         wait_for_own_write();
@@ -94,8 +98,10 @@ void FileWatch::run(const std::stop_token& stop) {
                 changed_();
                 if (!may_go_on_at_once()) sleep(between_calls);
             }
+            outage.succeeded();
         } catch (const std::exception& error) {
-            log_.warning(std::string("looking for commits failed: ") + error.what());
+            if (!outage.failed(error) && std::exchange(logged, error.what()) != error.what())
+                log_.warning(std::string("looking for commits failed, retrying: ") + error.what());
             sleep(without_events);
         }
         if (!events_) continue;

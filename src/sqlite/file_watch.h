@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/outage.h"
 #include "sqlite/database.h"
 
 namespace pawl::sqlite {
@@ -28,7 +29,8 @@ public:
         std::function<std::unique_ptr<Database>()> open,
         std::function<void()> changed,
         std::function<bool()> is_writing,
-        base::Log log
+        base::Log log,
+        base::Outage& outage
     );
 
 private:
@@ -50,6 +52,7 @@ private:
     std::function<void()> changed_;
     std::function<bool()> is_writing_;
     base::Log log_;
+    base::Outage& outage_;
     std::string file_name_;
     Descriptor events_;  // inotify; none: the version is checked every 250 ms
     Descriptor stopped_;

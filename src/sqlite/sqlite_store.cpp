@@ -76,7 +76,7 @@ void SqliteStore::start_watch() {
         const auto changed = [this] { wake_all(); };
         const auto is_writing = [this] { return connections_.is_writing(); };
         const auto open = [this] { return connections_.open_extra(); };
-        watch_ = std::make_unique<FileWatch>(open, changed, is_writing, log());
+        watch_ = std::make_unique<FileWatch>(open, changed, is_writing, log(), outage());
     });
 }
 

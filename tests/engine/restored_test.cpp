@@ -68,6 +68,29 @@ TEST_P(RestoredTest, a_worker_that_finds_an_older_store_drops_its_leases_and_reg
     EXPECT_EQ(status(held), RunStatus::running) << "nothing was reported";
 }
 
+TEST_P(RestoredTest, a_worker_that_could_not_register_again_tries_until_it_has) {
+    make_workflow();
+    auto made = worker("w").heartbeat(20ms).handle("job", [](Context&) {}).create(store());
+    const WorkerId before = made.id();
+    const std::string workers = place().table("workers");
+    made.start();
+    const auto base = database();
+    const auto beats = [&] {
+        return base->number(
+            "select beats from " + workers +
+            " where worker_id = " + std::to_string(before.value())
+        );
+    };
+    EXPECT_TRUE(eventually([&] { return beats() > 2; }));
+    base->run("alter table " + workers + " rename column pid to hidden");
+    base->run("update " + workers + " set beats = 1");
+    EXPECT_TRUE(eventually([&] { return contains(log_text(), "heartbeat failed, retrying"); }));
+    EXPECT_TRUE(eventually([&] { return beats() > 10; }));
+    base->run("alter table " + workers + " rename column hidden to pid");
+    EXPECT_TRUE(eventually([&] { return made.id() != before; }));
+    EXPECT_TRUE(finished(trigger()));
+}
+
 // In the older store another worker may hold the same delivery of a message with the same id.
 TEST_P(RestoredTest, a_handler_of_a_dropped_message_reports_nothing) {
     const Queue queue = make_queue();

@@ -181,6 +181,27 @@ TEST_P(WorkerLogTest, a_worker_that_cannot_do_anything_logs_it) {
     EXPECT_FALSE(logged("the prefix 'jo'"));
 }
 
+TEST_P(WorkerLogTest, an_interrupted_worker_logs_what_it_waits_for) {
+    make_workflow();
+    (void)trigger();
+    std::latch begun(1);
+    std::latch go(1);
+    auto made = worker_for([&](Context& ctx) {
+        ctx.step("stuck", [&] {
+            begun.count_down();
+            go.wait();
+            return 1;
+        });
+    });
+    std::jthread polling([&] { made.poll_forever(); });
+    begun.wait();
+    made.interrupt();
+    EXPECT_TRUE(eventually([&] {
+        return logged("waits for a handler that does not return: step 'stuck' of ");
+    }));
+    go.count_down();
+}
+
 TEST_P(WorkerLogTest, the_destructor_logs_what_it_waits_for) {
     make_workflow();
     const RunId run = trigger();

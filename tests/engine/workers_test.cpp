@@ -245,5 +245,25 @@ TEST_P(WorkersTest, a_destroyed_worker_is_stopped_in_the_store) {
     EXPECT_EQ(store().worker_info(id).status, WorkerStatus::stopped);
 }
 
+TEST_P(WorkersTest, an_event_of_an_operator_is_no_sign_of_life) {
+    freeze();
+    const WorkerId id = register_row();
+    const auto backend = detail::Access::backend(store());
+    backend->transition_worker(id, WorkerEvent::start_polling);
+    advance(1h);
+    ASSERT_TRUE(store().worker_info(id).lost);
+    for (const WorkerEvent event : {WorkerEvent::suspend, WorkerEvent::resume}) {
+        store().transition_worker(id, event);
+        EXPECT_TRUE(store().worker_info(id).lost) << to_string(event);
+    }
+    backend->transition_worker(id, WorkerEvent::start_polling);
+    EXPECT_FALSE(store().worker_info(id).lost) << "sent by the worker itself";
+    advance(1h);
+    store().transition_worker(id, WorkerEvent::interrupt);
+    EXPECT_TRUE(store().worker_info(id).lost);
+    store().transition_worker(id, WorkerEvent::stop);
+    EXPECT_EQ(store().purge_workers(30s), 1);
+}
+
 }  // namespace
 }  // namespace pawl::test

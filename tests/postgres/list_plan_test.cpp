@@ -55,6 +55,20 @@ protected:
             "then 'popular' end), (case when r.status in ('PAUSED', 'CANCELLED') then 'popular' "
             "end)) as t (tag) where t.tag is not null on conflict do nothing"
         );
+        // A flow with some RUNNING runs below many newer QUEUED ones. No worker has taken their
+        // tasks.
+        store().create_flow("flow");
+        database()->run(
+            "insert into " + place().table("runs") +
+            " (run_id, workflow_id, status, priority, created_at, updated_at, input, "
+            "remaining_steps, flow_started) select " +
+            next +
+            ", workflow_id, case when i > 10 then 'QUEUED' else 'RUNNING' end, 0, at, at, '1', 2, "
+            "case when i <= 10 then true end from (select i, w.workflow_id, timestamptz "
+            "'2030-01-01 UTC' + i * interval '1 second' as at from generate_series(1, 5000) i "
+            "cross join " +
+            place().table("workflows") + " w where w.is_flow order by i) s"
+        );
     }
     // Rows that one statement reads from the tables of runs and messages and their indexes.
     [[nodiscard]] long rows_read(const std::string& call) const {
@@ -88,7 +102,8 @@ protected:
             "idempotency_key => 'k77'",
             "'two', idempotency_key => 'k77'",
             "idempotency_key => 'k1007', include_deleted => true",
-            "include_deleted => true"};
+            "include_deleted => true",
+            "'flow', 'RUNNING'"};
         for (const std::string status :
              {"QUEUED", "RUNNING", "PAUSED", "SUCCESS", "ERROR", "CANCELLED"}) {
             all.push_back("'two', '" + status + "'");
@@ -185,6 +200,24 @@ TEST_P(ListPlanTest, quotes_in_what_is_asked_for_are_only_text) {
                         )
                         .empty()
         ) << filter;
+}
+
+TEST_P(ListPlanTest, the_messages_of_a_worker_are_found_among_few_of_each_queue) {
+    const auto session = database();
+    session->run(
+        "update " + place().table("messages") +
+        " set state = 'leased', worker_id = 7, visible_at = now() + interval '1 hour' where "
+        "message_id in (select min(message_id) from " +
+        place().table("messages") + " group by queue_id)"
+    );
+    session->run(
+        "update " + place().table("messages") +
+        " set state = 'waiting', visible_at = now() + interval '1 year' where state = 'ready'"
+    );
+    EXPECT_LT(rows_read("list_held(7)"), few);
+    EXPECT_EQ(
+        session->number("select count(*) from " + place().schema() + ".list_held(7)"), 3
+    );
 }
 
 }  // namespace

@@ -146,5 +146,30 @@ TEST_P(OutageTest, nothing_is_in_doubt_on_a_connection_that_ended_before) {
     EXPECT_EQ(queue.stats().ready, 2);
 }
 
+TEST_P(OutageTest, an_outage_is_two_log_lines_for_all_services_and_wake_ups) {
+    make_workflow();
+    auto made = worker("w").handle("job", [](Context&) {}).heartbeat(20ms).create(far());
+    made.start();
+    EXPECT_TRUE(finished(trigger()));
+    gate().refuse_new_connections(true);
+    gate().drop_connections();
+    // The listener is one of several services that connect; each has tried more than once.
+    EXPECT_TRUE(eventually([&] { return gate().refused() > 30; }));
+    gate().refuse_new_connections(false);
+    EXPECT_TRUE(eventually([&] { return contains(log_text(), "connected again after"); }));
+    made.stop();
+    const std::string text = log_text();
+    const auto lines_with = [&](const std::string& words) {
+        int count = 0;
+        for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
+            ++count;
+        return count;
+    };
+    EXPECT_EQ(lines_with("database does not answer, retrying: "), 1) << text;
+    EXPECT_EQ(lines_with("connected again after "), 1) << text;
+    EXPECT_EQ(lines_with("server closed the connection"), 1) << text;
+    EXPECT_EQ(lines_with("\t"), 0) << text;
+}
+
 }  // namespace
 }  // namespace pawl::test

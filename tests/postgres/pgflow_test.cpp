@@ -216,6 +216,99 @@ TEST_P(PgflowTest, verify_checks_the_schema_and_install_restores_it) {
     EXPECT_TRUE(store().install().repaired.empty());
 }
 
+TEST_P(PgflowTest, install_restores_constraints_of_its_tables) {
+    const auto constraints = [&] {
+        return sql().value(
+            "select string_agg(conname, ' ' order by conname) from pg_constraint "
+            "where connamespace = 'pgflow'::regnamespace and contype <> 'n'"
+        );
+    };
+    const std::string all = constraints();
+    sql().run(
+        "alter table pgflow.run_ids drop constraint run_ids_run_id_fkey, "
+        "drop constraint run_ids_run_id_key; "
+        "alter table pgflow.installed drop constraint installed_only_row_check"
+    );
+    EXPECT_EQ(store().verify().problems.size(), 1U);
+    EXPECT_EQ(store().install().repaired.size(), 1U);
+    EXPECT_EQ(constraints(), all);
+    EXPECT_TRUE(store().verify().ok());
+    EXPECT_TRUE(store().install().repaired.empty());
+}
+
+TEST_P(PgflowTest, a_constraint_that_the_rows_violate_stays_a_problem) {
+    sql().run("alter table pgflow.run_ids drop constraint run_ids_run_id_fkey");
+    sql().run("insert into pgflow.run_ids (run_id) values (1000)");
+    for (int i = 0; i < 2; ++i) {
+        const auto report = store().install();
+        EXPECT_TRUE(report.repaired.empty());
+        EXPECT_EQ(
+            report.problems,
+            (std::vector<std::string>{"schema pgflow is not as pawl has created it: cannot be "
+                                      "restored: change it back by hand"})
+        );
+    }
+    EXPECT_FALSE(store().verify().ok());
+    sql().run("delete from pgflow.run_ids");
+    EXPECT_EQ(store().install().repaired.size(), 1U);
+    EXPECT_TRUE(store().verify().ok());
+}
+
+TEST_P(PgflowTest, a_flow_or_step_that_exists_is_returned_unchanged) {
+    define();
+    const auto flow = [&](const std::string& arguments) {
+        return sql().rows(
+            "select opt_max_attempts, opt_base_delay, opt_timeout from pgflow.create_flow(" +
+            arguments + ")"
+        );
+    };
+    const auto step = [&](const std::string& arguments) {
+        return sql().rows(
+            "select step_index, deps_count, opt_max_attempts, opt_timeout, opt_start_delay "
+            "from pgflow.add_step(" +
+            arguments + ")"
+        );
+    };
+    const auto before = flow("'analyze_website'");
+    EXPECT_EQ(
+        flow("'analyze_website', max_attempts => 7, base_delay => 8, timeout => 9"), before
+    );
+    EXPECT_EQ(
+        step("'analyze_website', 'summary', max_attempts => 7, timeout => 9, start_delay => 3"),
+        (std::vector<Row>{{"2", "1", "", "", "0"}})
+    );
+    // Options of a flow, and of a step that overrides them.
+    EXPECT_EQ(
+        flow("'retrying', max_attempts => 4, base_delay => 10, timeout => 120"),
+        (std::vector<Row>{{"4", "10", "120"}})
+    );
+    EXPECT_EQ(
+        step("'retrying', 'slow', max_attempts => 2, base_delay => 3, timeout => 30"),
+        (std::vector<Row>{{"0", "0", "2", "30", "0"}})
+    );
+    EXPECT_EQ(sql().value("select count(*) from pgflow.steps"), "5");
+}
+
+TEST_P(PgflowTest, pruning_continues_behind_runs_that_must_stay) {
+    sql().run(
+        "select pgflow.create_flow('f'); select pgflow.add_step('f', 'a'); "
+        "set search_path = " +
+        place().schema() +
+        "; select start_flows(array_fill('f'::text, array[1101]), "
+        "array_fill('1'::json, array[1101])); "
+        "update runs set status = 'SUCCESS', completed_at = clock() - interval '1 day'; "
+        // The first ones have a live caller, one of them was deleted.
+        "select create_workflow('caller'); select trigger_batch(array['caller'], array['1']); "
+        "update runs set parent_run_id = (select max(run_id) from runs) where run_id <= ("
+        "select min(run_id) + 999 from runs where remaining_steps is not null) "
+        "and remaining_steps is not null; "
+        "update runs set deleted_at = clock() where run_id = ("
+        "select max(run_id) from runs where remaining_steps is not null)"
+    );
+    sql().run("select pgflow.prune_data_older_than('1 hour')");
+    EXPECT_EQ(sql().value("select count(*) from runs where remaining_steps is not null"), "1001");
+}
+
 TEST_P(PgflowTest, a_schema_that_pawl_did_not_create_is_not_changed) {
     sql().run("drop schema pgflow cascade; create schema pgflow; create table pgflow.flows (a int)"
     );

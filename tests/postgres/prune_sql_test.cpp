@@ -50,5 +50,24 @@ TEST_P(PruneSqlTest, rows_that_must_stay_do_not_stop_it) {
     EXPECT_EQ(call(), (Row{"0", "f"})) << "a live parent keeps its children";
 }
 
+TEST_P(PruneSqlTest, a_policy_whose_rows_must_stay_does_not_stop_the_others) {
+    make_workflow("other");
+    const RunId parent = trigger("job");
+    store().set_retention(RetentionKind::success, all_names, {.age = 1 * one_day});
+    for (int i = 0; i < 12; ++i) {
+        const RunId child = trigger("job", {}, {.parent = parent});
+        const auto claimed = claim(2).messages;
+        for (const Message& message : claimed) {
+            if (message.id.value() != child.value()) continue;
+            ASSERT_EQ(commit(success(message.lease())), WriteStatus::done);
+        }
+    }
+    const RunId other = succeed("other");
+    advance(2 * one_day);
+    EXPECT_EQ(call("1"), (Row{"1", "t"}));
+    EXPECT_FALSE(exists(other));
+    EXPECT_EQ(call("1"), (Row{"0", "f"})) << "a live parent keeps its children";
+}
+
 }  // namespace
 }  // namespace pawl::test

@@ -1,8 +1,12 @@
-// Any role of the database can take an advisory lock. Producers never wait for one.
+// Any role of the database can take an advisory lock. Producers, dispatchers of the outbox and
+// programs that define flows never wait for one.
 #include "support/race_test.h"
 
 namespace pawl::test {
 namespace {
+
+constexpr const char* ensure_new =
+    R"(select ensure_flow('{"slug": "new", "steps": [{"slug": "a"}]}'))";
 
 class QueueLockTest : public RaceTest {
 protected:
@@ -40,6 +44,54 @@ TEST_P(QueueLockTest, enqueue_and_trigger_do_not_wait_for_it) {
     EXPECT_NE(at_once("select retry(" + run + ")"), "");
     EXPECT_EQ(at_once("select replay('mail')"), "0");
     EXPECT_EQ(sql().number("select count(*) from runs"), 5);
+}
+
+TEST_P(QueueLockTest, claims_and_reports_of_the_outbox_do_not_wait_for_one) {
+    const auto other = session();
+    other->run(
+        "select pg_advisory_lock(hashint8extended(0, 'outbox'::regclass::oid::bigint))"
+    );
+    sql().run("select publish('event', '1')");
+    const std::string claimed = at_once("select outbox_id from claim_outbox(1)");
+    EXPECT_NE(claimed, "");
+    EXPECT_EQ(
+        at_once("select (report_outbox(array[" + claimed + "], array[1], array['park']))[1]"),
+        "done"
+    );
+    EXPECT_EQ(at_once("select retry_parked()"), "1");
+}
+
+TEST_P(QueueLockTest, definitions_do_not_wait_for_one) {
+    const auto other = session();
+    other->run(
+        "select pg_advisory_lock(queue_lock_key(-1)), "
+        "pg_advisory_lock(hashtextextended('flow', 'flow_steps'::regclass::oid::bigint))"
+    );
+    sql().run("select create_workflow('second')");
+    (void)at_once("select create_workflow('second', dead_letter_workflow => 'job')");
+    EXPECT_EQ(at_once("select ensure_flow(get_flow_shape('flow'))"), "same");
+    EXPECT_EQ(at_once(ensure_new), "created");
+}
+
+// A claim must see the result of every report that has begun.
+TEST_P(QueueLockTest, a_claim_of_the_outbox_waits_for_reports_and_reports_do_not_wait_for_reports) {
+    sql().run("select publish('event', '1'), publish('event', '2'), publish('event', '3')");
+    sql().run("select claim_outbox(2)");
+    const auto report = [](const std::string& event) {
+        return "select (report_outbox(array[" + event + "], array[1], array['published']))[1]";
+    };
+    const auto first = begin(report("1"));
+    EXPECT_EQ(at_once(report("2")), "done");
+    auto claimed = waits("select outbox_id from claim_outbox(1)");
+    first->run("commit");
+    EXPECT_EQ(claimed.get(), "3");
+}
+
+TEST_P(QueueLockTest, programs_that_start_together_create_a_flow_once) {
+    const auto first = begin(ensure_new);
+    auto second = waits(ensure_new);
+    first->run("commit");
+    EXPECT_EQ(second.get(), "same");
 }
 
 TEST_P(QueueLockTest, poison_is_buried_in_a_queue_under_it) {

@@ -122,6 +122,7 @@ void Gate::accept_one() {
     link.client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (link.client < 0) return;
     if (refuse_) {
+        ++refused_;
         close(link.client);
         return;
     }

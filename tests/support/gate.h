@@ -30,6 +30,7 @@ public:
     void flow_again();
     void refuse_new_connections(bool refuse) { refuse_ = refuse; }
     void drop_connections();
+    [[nodiscard]] int refused() const { return refused_; }  // new connections so far
     [[nodiscard]] int stalled() const { return stalled_; }  // connections without an answer
     [[nodiscard]] int lost() const { return lost_; }        // number of lost answers and requests
 
@@ -52,6 +53,7 @@ private:
     int port_ = 0;
     int wake_ = -1;
     std::atomic<bool> refuse_ = false;
+    std::atomic<int> refused_ = 0;
     std::atomic<bool> drop_all_ = false;
     std::atomic<int> lost_ = 0;
     std::atomic<int> stalled_ = 0;

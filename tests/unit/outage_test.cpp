@@ -84,5 +84,23 @@ TEST(LineLimitTest, so_many_lines_per_second_and_then_only_their_number) {
     EXPECT_EQ(limit.take_suppressed(), 0);
 }
 
+TEST_F(OutageLogTest, failed_wake_ups_say_nothing_about_calls) {
+    Outage::Reporter calls(outage);
+    Outage::Reporter wake_ups(outage, Outage::Reporter::Of::wake_ups);
+    EXPECT_TRUE(fail(wake_ups));
+    EXPECT_EQ(outage.last_failure(), Outage::Clock::time_point{});
+    wake_ups.succeeded(now);
+    EXPECT_EQ(lines.size(), 2U);
+    {
+        Outage::Reporter gave_up(outage);
+        EXPECT_TRUE(fail(gave_up));
+    }
+    EXPECT_EQ(outage.last_failure(), now);
+    wake_ups.succeeded(now);
+    EXPECT_EQ(lines.size(), 3U) << "a read of the file does not end it";
+    calls.succeeded(now);
+    EXPECT_EQ(lines.size(), 4U);
+}
+
 }  // namespace
 }  // namespace pawl::test

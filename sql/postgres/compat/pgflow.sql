@@ -153,7 +153,10 @@ as $$
 declare
     made pgflow.flows;
 begin
-    perform {schema}.create_flow(flow_slug, max_attempts, base_delay, timeout);
+    -- As in pgflow, an existing flow keeps its options.
+    if not exists (select from pgflow.flows f where f.flow_slug = create_flow.flow_slug) then
+        perform {schema}.create_flow(flow_slug, max_attempts, base_delay, timeout);
+    end if;
     select * into made from pgflow.flows f where f.flow_slug = create_flow.flow_slug;
     return made;
 end
@@ -170,13 +173,17 @@ as $$
 declare
     made pgflow.steps;
 begin
-    perform {schema}.add_step(
-        flow_slug => add_step.flow_slug, step_slug => add_step.step_slug, deps_slugs => add_step.deps_slugs,
-        max_attempts => add_step.max_attempts, base_delay => add_step.base_delay, timeout => add_step.timeout,
-        start_delay => add_step.start_delay, step_type => add_step.step_type,
-        required_input_pattern => add_step.required_input_pattern::json,
-        forbidden_input_pattern => add_step.forbidden_input_pattern::json,
-        when_unmet => add_step.when_unmet, when_exhausted => add_step.when_exhausted);
+    begin
+        perform {schema}.add_step(
+            flow_slug => add_step.flow_slug, step_slug => add_step.step_slug, deps_slugs => add_step.deps_slugs,
+            max_attempts => add_step.max_attempts, base_delay => add_step.base_delay, timeout => add_step.timeout,
+            start_delay => add_step.start_delay, step_type => add_step.step_type,
+            required_input_pattern => add_step.required_input_pattern::json,
+            forbidden_input_pattern => add_step.forbidden_input_pattern::json,
+            when_unmet => add_step.when_unmet, when_exhausted => add_step.when_exhausted);
+    exception when sqlstate 'PW017' then
+        null;  -- as in pgflow, an existing step keeps its options
+    end;
     select * into made from pgflow.steps s
     where s.flow_slug = add_step.flow_slug and s.step_slug = add_step.step_slug;
     return made;
@@ -317,17 +324,20 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
     bound timestamptz := {schema}.clock() - retention_interval;
+    after bigint := 0;
     old   bigint[];
 begin
     loop
         old := array(
             select r.run_id from {schema}.runs r
-            where r.remaining_steps is not null and r.completed_at < bound
+            where r.run_id > after and r.remaining_steps is not null and r.completed_at < bound
+              and r.deleted_at is null
             order by r.run_id limit 1000
         );
-        old := array(select {schema}.prunable_runs(old, false));
         exit when cardinality(old) = 0;
-        perform {schema}.remove_runs(old);
+        after := old[cardinality(old)];
+        -- Some may have to stay, such as runs that a live run has called.
+        perform {schema}.remove_runs(array(select {schema}.prunable_runs(old, false)));
     end loop;
 end
 $$;

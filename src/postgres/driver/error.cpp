@@ -155,11 +155,15 @@ Error to_error(const ServerError& error, std::string_view schema) {
 }
 
 std::string connection_message(const PGconn* connection) {
-    std::string message = PQerrorMessage(connection);
-    for (char& c : message) {
-        if (c == '\n' || c == '\t') c = ' ';
+    std::string message;
+    for (const char c : std::string_view(PQerrorMessage(connection))) {
+        if (std::string_view(" \t\r\n").find(c) == std::string_view::npos) {
+            message += c;
+        } else if (!message.empty() && message.back() != ' ') {
+            message += ' ';
+        }
     }
-    while (!message.empty() && message.back() == ' ') message.pop_back();
+    if (message.ends_with(' ')) message.pop_back();
     return message;
 }
 

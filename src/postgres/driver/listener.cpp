@@ -7,6 +7,7 @@
 #include <string_view>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utility>
 
 #include "generated/postgres_sql.h"
 #include "postgres/driver/wake_payload.h"
@@ -32,13 +33,15 @@ Listener::Listener(
     const Times& times,
     seam::WakeHub& hub,
     seam::RunWakeups& signals,
-    base::Log log
+    base::Log log,
+    base::Outage& outage
 )
     : target_(target),
       times_(times),
       hub_(hub),
       signals_(signals),
       log_(std::move(log)),
+      outage_(outage),
       wake_fd_(eventfd(0, EFD_CLOEXEC)),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
@@ -51,14 +54,16 @@ Listener::~Listener() {
 }
 
 void Listener::work(const std::stop_token& stop) {
+    base::Outage::Reporter outage(outage_, base::Outage::Reporter::Of::wake_ups);
+    std::string logged;
     while (!stop.stop_requested()) {
         try {
-            listen(stop);
+            listen(stop, outage);
         } catch (const std::exception& error) {
             if (stop.stop_requested()) return;
-            log_.info(
-                fmt::format("wake-ups are interrupted, workers poll meanwhile: {}", error.what())
-            );
+            if (!outage.failed(error) && std::exchange(logged, error.what()) != error.what())
+                log_.warning(fmt::format("cannot listen, workers poll meanwhile: {}", error.what())
+                );
         }
         pollfd waiting{wake_fd_, POLLIN, 0};
         if (!stop.stop_requested()) poll(&waiting, 1, static_cast<int>(pause_.count()));
@@ -66,11 +71,12 @@ void Listener::work(const std::stop_token& stop) {
     }
 }
 
-void Listener::listen(const std::stop_token& stop) {
+void Listener::listen(const std::stop_token& stop, base::Outage::Reporter& outage) {
     const auto connection = Connection::open(target_, times_.connect, wake_fd_);
     connection->set_call_timeout(times_.answer);
     connection->run_script(connection->expand(sql::listen.text), sql::listen.name);
     pause_ = first_pause;
+    outage.succeeded();
     hub_.notify_all();
     signals_.notify_all();
     while (!stop.stop_requested()) {
@@ -81,7 +87,8 @@ void Listener::listen(const std::stop_token& stop) {
         // A connection that the server has lost looks like one without notifications.
         if (ready == 0) connection->run_script(std::string(sql::probe.text), sql::probe.name);
         if (waiting[0].revents != 0 && PQconsumeInput(connection->native()) != 1)
-            throw Error(ErrorCode::connection_failed, connection_message(connection->native()));
+            throw Error(ErrorCode::connection_failed, connection_message(connection->native()))
+                .mark_retryable();
         deliver(connection->native());
     }
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/outage.h"
 #include "postgres/driver/connection.h"
 #include "seam/run_wakeups.h"
 #include "seam/wake_hub.h"
@@ -26,7 +27,8 @@ public:
         const Times& times,
         seam::WakeHub& hub,
         seam::RunWakeups& signals,
-        base::Log log
+        base::Log log,
+        base::Outage& outage
     );
     ~Listener();
     Listener(const Listener&) = delete;
@@ -34,7 +36,7 @@ public:
 
 private:
     void work(const std::stop_token& stop);
-    void listen(const std::stop_token& stop);
+    void listen(const std::stop_token& stop, base::Outage::Reporter& outage);
     void deliver(PGconn* connection);
 
     const PostgresTarget target_;
@@ -42,6 +44,7 @@ private:
     seam::WakeHub& hub_;
     seam::RunWakeups& signals_;
     base::Log log_;
+    base::Outage& outage_;
     int wake_fd_;  // ends all waits when a stop is requested
     static constexpr Duration first_pause{100};
     Duration pause_ = first_pause;  // before the next attempt to connect

@@ -31,15 +31,6 @@ std::vector<Difference> damage(const store::Catalogue& found, const store::Catal
     return differences;
 }
 
-// One statement per line, because some cannot run together with others.
-void run_lines(Connection& connection, std::string_view script, std::string_view name) {
-    while (!script.empty()) {
-        const auto line = script.substr(0, script.find('\n'));
-        connection.run_script(std::string(line), name);
-        script.remove_prefix(std::min(script.size(), line.size() + 1));
-    }
-}
-
 // One process builds indexes at a time. The lock is polled instead of waited for: building an index
 // waits for all running statements, and a statement that waits for the lock would never end.
 class IndexLock {

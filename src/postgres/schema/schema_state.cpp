@@ -1,5 +1,6 @@
 #include "postgres/schema/schema_state.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "generated/postgres_migrations.h"
@@ -56,6 +57,14 @@ void apply_scripts(Connection& connection, int version) {
             connection.run_script(connection.expand(migration.text), migration.name);
     }
     apply_functions(connection);
+}
+
+void run_lines(Connection& connection, std::string_view script, std::string_view name) {
+    while (!script.empty()) {
+        const auto line = script.substr(0, script.find('\n'));
+        connection.run_script(std::string(line), name);
+        script.remove_prefix(std::min(script.size(), line.size() + 1));
+    }
 }
 
 store::Catalogue found_catalogue(Connection& connection, const std::string& schema) {

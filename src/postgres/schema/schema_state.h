@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "postgres/driver/connection.h"
 #include "store/schema_compare.h"
@@ -16,6 +17,9 @@ namespace pawl::postgres {
 // Applies the migrations above `version`, then all functions. Inside a transaction.
 void apply_scripts(Connection& connection, int version);
 void apply_functions(Connection& connection);
+
+// Runs one statement per line, because some cannot run together with others.
+void run_lines(Connection& connection, std::string_view script, std::string_view name);
 
 // Inside a transaction with the safe search_path, which decides which names are printed with a
 // schema.

@@ -57,7 +57,7 @@ void PostgresStore::listen() {
     if (listener_ || !capabilities().remote_wakeups) return;
     const Listener::Times times{
         options().connect_timeout, options().heartbeat, options().call_timeout};
-    listener_ = std::make_unique<Listener>(target_, times, hub_, signals_, log());
+    listener_ = std::make_unique<Listener>(target_, times, hub_, signals_, log(), outage());
 }
 
 seam::WakeHub& PostgresStore::wake_hub() {

@@ -124,7 +124,11 @@ InstallReport PostgresStore::install() {
         repair.restore(fresh ? SchemaRepair::Schema::fresh : SchemaRepair::Schema::existing);
         if (const auto problem = compat_problem(*connection, target_.schema)) {
             apply_compat(*connection, target_.schema);
-            report.repaired.push_back(*problem + ": restored");
+            if (const auto left = compat_problem(*connection, target_.schema)) {
+                report.problems.push_back(*left + ": cannot be restored: change it back by hand");
+            } else {
+                report.repaired.push_back(*problem + ": restored");
+            }
         }
         transaction.commit();
         repair.restore_indexes();

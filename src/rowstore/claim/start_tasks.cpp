@@ -20,21 +20,25 @@ std::optional<seam::ClaimedTask> TaskStarter::start(const TaskKey& key, Message&
     Session& session = scope_.session;
     seam::ClaimedTask claimed;
     std::optional<int> max_attempts;
-    bool starts_run = false;  // or continues it on another worker
+    bool starts_run = false;
+    bool continues_run = false;  // on another worker
     {
         using Row = sql::row::ClaimedTask;
         Rows rows = session.query(sql::claimed_task, key.run, key.step, key.task);
         if (!rows.next()) return std::nullopt;
         claimed.attempts = rows.number(Row::attempts) + 1;
-        starts_run = rows.text(Row::run_status) == to_string(RunStatus::queued) ||
-                     rows.id<WorkerId>(Row::worker_id) != worker_;
+        starts_run = rows.text(Row::run_status) == to_string(RunStatus::queued);
+        continues_run = rows.id<WorkerId>(Row::worker_id) != worker_;
         if (!rows.null(Row::max_attempts)) max_attempts = rows.number(Row::max_attempts);
         message.payload.text = rows.text(Row::input);
     }
     session.post(
         sql::start_task, key.run, key.step, key.task, message.delivery, worker_, scope_.now
     );
-    if (starts_run) session.post(sql::start_run, key.run, worker_, scope_.now);
+    if (starts_run || continues_run)
+        session.post(
+            starts_run ? sql::start_flow_run : sql::start_run, key.run, worker_, scope_.now
+        );
 
     const FlowPlan& plan = scope_.flows.get(session, key.workflow);
     claimed.task = {key.run, plan.slug(key.step), key.task};

@@ -91,6 +91,18 @@ void RunFinder::walk_group(
     ));
 }
 
+void RunFinder::walk_running_flow(QueueId flow, std::int64_t limit) {
+    take(session_.query(
+        sql::list_running_flow,
+        flow,
+        from_,
+        filter_.include_deleted,
+        position_.at,
+        position_.run,
+        limit
+    ));
+}
+
 void RunFinder::walk_key(QueueId workflow, std::int64_t limit) {
     for (const store::Statement* statement :
          {&sql::list_keyed_runs, &sql::list_deleted_keyed_runs}) {

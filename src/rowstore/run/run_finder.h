@@ -36,6 +36,8 @@ public:
     void walk(QueueId workflow, std::optional<RunStatus> status, std::int64_t limit);
     // The same for QUEUED and RUNNING runs.
     void walk_unpaused(QueueId workflow, std::int64_t limit);
+    // The same for RUNNING runs of a flow.
+    void walk_running_flow(QueueId flow, std::int64_t limit);
     void walk_key(QueueId workflow, std::int64_t limit);
     // In the order of ids; reads up to `reading` runs with the tag.
     void walk_tag(std::int64_t reading, std::int64_t limit);

@@ -47,7 +47,11 @@ std::vector<FoundRun> list_running(Session& session, const RunFilter& filter, co
     RunFinder finder(session, filter, page.before);
     const bool picked = finder.pick_running();
     for (const auto& workflow : finder.workflows()) {
-        if (!picked || workflow.is_flow) finder.walk(workflow.id, filter.status, page.limit);
+        if (workflow.is_flow) {
+            finder.walk_running_flow(workflow.id, page.limit);
+        } else if (!picked) {
+            finder.walk(workflow.id, filter.status, page.limit);
+        }
     }
     return finder.take_newest(static_cast<std::size_t>(page.limit));
 }
@@ -119,7 +123,7 @@ void count_live(Session& session, const RunFilter& filter, RunCounts& counts, st
     finder.found().clear();
     if (all || !finder.pick_running()) return;
     for (const auto& workflow : finder.workflows()) {
-        if (workflow.is_flow) finder.walk(workflow.id, RunStatus::running, limit + 1);
+        if (workflow.is_flow) finder.walk_running_flow(workflow.id, limit + 1);
     }
     counts.running = model::bounded(static_cast<std::int64_t>(finder.found().size()), limit);
 }

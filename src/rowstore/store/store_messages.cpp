@@ -163,7 +163,12 @@ std::vector<Message> RowStore::held_messages(WorkerId worker, const PageRequest&
     return read([&](Session& session) {
         std::vector<Message> messages;
         Rows rows = session.query(
-            sql::list_held, worker, current_time(session), page.after.value(), page.limit
+            sql::list_held,
+            worker,
+            current_time(session),
+            page.after.value(),
+            model::rules::count_limit,
+            page.limit
         );
         while (rows.next()) messages.push_back(read_message(rows));
         return messages;

@@ -141,10 +141,11 @@ void Heartbeat::beat(const std::stop_token& stop) {
     if (!result.known) return hooks_.unknown(worker, "its row is gone");
     if (result.beats > 0) {
         // The count only grows, unless the store was restored to an older state.
-        const bool restored = worker == counted_ && result.beats <= beats_;
+        if (worker == counted_ && result.beats <= beats_) restored_ = worker;
         counted_ = worker;
         beats_ = result.beats;
-        if (restored) return hooks_.unknown(worker, "store restored");
+        // Repeated until the worker has registered again, and has another id.
+        if (worker == restored_) return hooks_.unknown(worker, "store restored");
     }
     if (result.status) hooks_.apply_status(*result.status);
     repeat_busy(std::move(extensions), std::move(result.outcomes), stop);

@@ -69,6 +69,7 @@ private:
     bool failed_ = false;  // whether the last heartbeat failed
     WorkerId counted_;     // the worker that beats_ belongs to
     std::int64_t beats_ = 0;
+    WorkerId restored_;  // the worker whose store was restored
     LeaseTable::Clock::time_point next_check_{};
     LeaseTable::Clock::time_point last_ = LeaseTable::Clock::now();
     std::jthread thread_;

@@ -121,6 +121,13 @@ TEST_P(BoundsTest, bounds_of_flows) {
             fmt::format("timeout{}", more), {.task_timeout = rules::longest_delay + Duration(more)}
         );
     });
+    store().create_flow("flow");
+    expect_bound("lease is longer than 100 years", [&](int more) {
+        (void)store().poll_for_tasks("flow", 1, rules::longest_delay + Duration(more));
+    });
+    expect_bound("lease must be above 0", [&](int more) {
+        (void)store().poll_for_tasks("flow", 1, Duration(1 - more));
+    });
 }
 
 TEST_P(BoundsTest, bounds_of_retention) {

@@ -411,5 +411,35 @@ TEST_P(FlowRunTest, queued_runs_without_a_handler_fail) {
     EXPECT_TRUE(detail::Access::backend(store())->fail_unhandled(prefix).empty());
 }
 
+TEST_P(FlowRunTest, lists_of_running_runs_have_those_whose_next_task_is_not_taken) {
+    flow("flow", {.max_attempts = 1}).step("a").step("b", {"a"}).create(store());
+    const RunId begun = start_flow();
+    const RunId taken = start_flow();
+    const RunId failed = start_flow();
+    const RunId cancelled = start_flow();
+    (void)start_flow();
+    const auto running = [&] {
+        std::vector<RunId> ids;
+        for (const RunInfo& run : store().runs({.status = RunStatus::running}))
+            ids.push_back(run.id);
+        return ids;
+    };
+    EXPECT_TRUE(running().empty());
+    const auto tasks = poll(4);
+    ASSERT_EQ(tasks.size(), 4U);
+    (void)complete(tasks[0]);
+    EXPECT_EQ(running(), (std::vector{cancelled, failed, taken, begun}));
+    EXPECT_EQ(store().count_runs({.status = RunStatus::running}).running, 4);
+    store().run(cancelled).cancel("test");
+    EXPECT_EQ(running(), (std::vector{failed, taken, begun}));
+    (void)fail(tasks[2]);
+    EXPECT_EQ(status(failed), RunStatus::error);
+    EXPECT_EQ(running(), (std::vector{taken, begun}));
+    store().run(taken).remove("test");
+    EXPECT_EQ(running(), (std::vector{begun}));
+    drain();
+    EXPECT_TRUE(running().empty());
+}
+
 }  // namespace
 }  // namespace pawl::test

@@ -14,7 +14,7 @@ begin
               'fail_producers', 'flow_after_special', 'flow_cascade', 'flow_end_as_error',
               'flow_fail_runs', 'flow_go_on', 'flow_start_runs', 'flow_start_special', 'free_lines', 'free_to_bury',
               'free_to_end', 'groups_of', 'json_proof', 'json_words', 'lock_called', 'lock_leases', 'lock_siblings',
-              'readable', 'task_fates', 'tell_of_flows', 'tell_of_run', 'trigger_called', 'trigger_mixed',
+              'outbox_lock_key', 'readable', 'task_fates', 'tell_of_flows', 'tell_of_run', 'trigger_called', 'trigger_mixed',
               'trigger_plain', 'trigger_schedule', 'trigger_unasked', 'unless_caller_busy')
     loop
         begin

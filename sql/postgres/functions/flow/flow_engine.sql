@@ -147,6 +147,7 @@ begin
             set remaining_steps = r.remaining_steps - n.done, updated_at = advance_runs.at,
                 status = case when r.remaining_steps = n.done then 'SUCCESS'
                               when begun and r.completed_at is null then 'RUNNING' else r.status end,
+                flow_started = r.flow_started or begun and r.remaining_steps > n.done,
                 started_at = case when begun or r.remaining_steps = n.done
                                   then coalesce(r.started_at, advance_runs.at) else r.started_at end,
                 completed_at = case when r.remaining_steps = n.done then advance_runs.at else r.completed_at end,

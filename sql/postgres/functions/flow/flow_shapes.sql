@@ -196,23 +196,32 @@ as $$
 declare
     flow_slug  text;
     difference text;
+    is_locked  boolean := false;
 begin
     perform {schema}.shape_steps(shape);
     flow_slug := {schema}.shape_text(shape, 'slug', '');
     perform {schema}.check_slug('flow', flow_slug);
-    -- Programs that start at the same time: one creates the flow, the others find it.
-    perform pg_advisory_xact_lock(
-        hashtextextended(flow_slug, '{schema}.flow_steps'::regclass::oid::bigint));
-    if not exists (
-        select from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
-        where q.name = flow_slug and w.is_flow
-    ) then
+    loop
+        difference := null;
+        if is_locked or force is not true then
+            if exists (
+                select from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
+                where q.name = flow_slug and w.is_flow
+            ) then
+                difference := {schema}.flow_difference(shape);
+            end if;
+            if difference = '' then
+                return 'same';
+            end if;
+        end if;
+        exit when is_locked;
+        -- Programs that start at the same time: one creates the flow, the others wait and find it.
+        lock table {schema}.flow_turn in exclusive mode;
+        is_locked := true;
+    end loop;
+    if difference is null then
         perform {schema}.create_flow_shape(shape);
         return 'created';
-    end if;
-    difference := {schema}.flow_difference(shape);
-    if difference = '' then
-        return 'same';
     elsif force is not true then
         raise exception '{text:flow_differs}', flow_slug, difference
             using errcode = 'PW017';

@@ -396,7 +396,7 @@ as $$
 begin
     update {schema}.runs r
     set status = 'RUNNING', started_at = begin_runs.at, updated_at = begin_runs.at,
-        worker_id = begin_runs.worker_id
+        worker_id = begin_runs.worker_id, flow_started = true
     where r.ctid = any(array(
         select q.tid
         from unnest(message_ids) as u (id)

@@ -1,8 +1,8 @@
 -- Delivery: dispatchers claim events, in order per aggregate.
 --
--- A claim (claim_outbox) holds the outbox lock exclusively, reports (report_outbox) hold it shared. So a claim sees
--- a consistent state of every aggregate, and one dispatcher at a time holds an aggregate. Both are short (lock order:
--- functions/README.md).
+-- A claim (claim_outbox) locks the table outbox_turn exclusively, reports (report_outbox) lock it shared. So a claim
+-- sees a consistent state of every aggregate, and one dispatcher at a time holds an aggregate. Both are short (lock
+-- order: functions/README.md).
 --
 -- A pending event without lease and error has not been tried yet; its visible_at is only the time of the next check.
 -- If a claim finds such an event behind an event of its aggregate that is leased or waits for a retry, it sets
@@ -17,12 +17,6 @@
 -- begins to read. So a caller that claims repeatedly passes the position from which it found due events (from_at,
 -- from_id). A claim that finds none there restarts at the beginning. Events that were committed late, before the
 -- position, are found by such a claim or by one without a position.
-
-create or replace function {schema}.outbox_lock_key() returns bigint
-language sql stable
-as $$ select hashint8extended(0, '{schema}.outbox'::regclass::oid::bigint) $$;
-comment on function {schema}.outbox_lock_key is
-    'Internal: the key of the advisory lock for claims and reports of the outbox.';
 
 -- Due events in the order of outbox_due, after a position. Aligned arrays.
 create or replace function {schema}.due_outbox(
@@ -149,7 +143,7 @@ begin
         select d.* into seen from {schema}.due_outbox(start_at, start_id, at, 1) d;
     end if;
     if seen.ids is not null then
-        perform pg_advisory_xact_lock({schema}.outbox_lock_key());
+        lock table {schema}.outbox_turn in exclusive mode;
         at := {schema}.clock();
         loop
             select d.* into seen from {schema}.due_outbox(start_at, start_id, at, wide) d;
@@ -236,7 +230,7 @@ begin
     if invalid is not null then
         deliveries := {schema}.valid_deliveries(deliveries, invalid);
     end if;
-    perform pg_advisory_xact_lock_shared({schema}.outbox_lock_key());
+    lock table {schema}.outbox_turn in row share mode;
     -- Read under the lock, so that no claim before this report has used a later time.
     now_at := {schema}.clock();
     with written as (
@@ -312,7 +306,7 @@ declare
     now_at  timestamptz := {schema}.clock();
     retried bigint;
 begin
-    perform pg_advisory_xact_lock({schema}.outbox_lock_key());
+    lock table {schema}.outbox_turn in exclusive mode;
     update {schema}.outbox o
     set status = 'PENDING', attempts = 0, last_error = null, visible_at = now_at
     where o.status = 'PARKED'

@@ -298,8 +298,9 @@ $$;
 comment on function {schema}.claim_prune is
     'Whether a pass of pruning may begin: once per interval among all workers. With again, the current owner continues.';
 
--- For pruning by a timer of the database (pg_cron): a whole pass in one call, up to max_rows. It checks up to ten times
--- as many rows, because some may have to stay for a while.
+-- For pruning by a timer of the database (pg_cron): a whole pass in one call, up to max_rows. For each policy it checks
+-- up to ten times as many rows, because some may have to stay for a while. Each call starts at the oldest row: if all
+-- rows that it checks for a policy must stay, another call would not get further.
 create or replace function {schema}.prune(max_rows integer default 5000, out pruned bigint, out more boolean)
 language plpgsql
 as $$
@@ -310,7 +311,8 @@ declare
     after_at timestamptz;
     after_id bigint;
     rows     integer;
-    looked   bigint := 0;
+    looked   bigint;
+    before   bigint;
 begin
     perform {schema}.check_range('max_rows', max_rows, 1, 1000000);
     pruned := 0;
@@ -318,10 +320,15 @@ begin
     for part in select p.kind, p.queue_id from {schema}.plan_prune() p loop
         after_at := null;
         after_id := null;
+        looked := 0;
+        before := pruned;
         loop
-            if pruned >= max_rows or looked >= 10 * max_rows::bigint then
+            if pruned >= max_rows then
                 more := true;
                 return;
+            elsif looked >= 10 * max_rows::bigint then
+                more := more or pruned > before;
+                exit;
             end if;
             rows := least({rule:default_prune_rows}, max_rows - pruned);
             batch := {schema}.prune_batch(part.kind, part.queue_id, after_at, after_id, rows);

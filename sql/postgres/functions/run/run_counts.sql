@@ -115,10 +115,9 @@ begin
             running := cardinality({schema}.pick_runs(
                 started, workflow_ids, 'RUNNING', live_run_counts.created_from, live_run_counts.created_before, null,
                 live_run_counts.include_deleted, null, null, null));
-            sample.running := cardinality({schema}.run_set(
-                flows, 'RUNNING', live_run_counts.created_from, live_run_counts.created_before,
-                live_run_counts.include_deleted, most + 1));
-            running := running + sample.running;
+            running := running + cardinality({schema}.running_flows(
+                flows, live_run_counts.created_from, live_run_counts.created_before,
+                live_run_counts.include_deleted, null, null, most + 1));
         end if;
     end if;
     return query

@@ -145,6 +145,31 @@ end
 $$;
 comment on function {schema}.run_page is 'Internal: the ids of a page of runs.';
 
+-- The ids of a page of RUNNING runs of flows. Their index contains no QUEUED runs.
+create or replace function {schema}.running_flows(
+    flows bigint[], created_from timestamptz, created_before timestamptz, include_deleted boolean,
+    before_at timestamptz, before_run bigint, max_rows integer
+) returns bigint[]
+language plpgsql stable
+as $$
+begin
+    return array(
+        select n.run_id
+        from unnest(flows) as u (id)
+        cross join lateral (
+            select r.run_id, r.created_at from {schema}.runs r
+            where r.flow_started and r.completed_at is null and r.workflow_id = u.id
+              and {schema}.run_matches(r, 'RUNNING', running_flows.created_from, running_flows.created_before, null,
+                                       running_flows.include_deleted)
+              and (before_run is null or (r.created_at, r.run_id + 0) < (before_at, before_run))
+            order by r.created_at desc, r.run_id + 0 desc limit max_rows
+        ) n
+        order by n.created_at desc, n.run_id desc limit max_rows
+    );
+end
+$$;
+comment on function {schema}.running_flows is 'Internal: the ids of a page of RUNNING runs of flows.';
+
 -- Up to max_rows matching runs, in no order.
 create or replace function {schema}.run_set(
     workflow_ids bigint[], status text, created_from timestamptz, created_before timestamptz,
@@ -251,6 +276,7 @@ as $$
 declare
     wanted    bigint[];
     flows     bigint[];
+    others    bigint[];
     started   bigint[];
     before_at timestamptz;
     ids       bigint[];
@@ -266,20 +292,27 @@ begin
         where r.run_id <= find_runs.before_run order by r.run_id desc limit 1;
         before_at := coalesce(before_at, '-infinity');
     end if;
-    if status = 'RUNNING' and tag is null and idempotency_key is null then
-        started := {schema}.started_runs(array(select unnest(wanted) except select unnest(flows)));
-    end if;
     if tag is not null then
         ids := {schema}.tagged_page(
             find_runs.tag, wanted, find_runs.status, find_runs.created_from, find_runs.created_before,
             find_runs.idempotency_key, find_runs.include_deleted, find_runs.before_run, find_runs.max_rows);
-    elsif started is not null then
-        ids := {schema}.pick_runs(
-                   started, wanted, find_runs.status, find_runs.created_from, find_runs.created_before,
-                   null, find_runs.include_deleted, before_at, find_runs.before_run, find_runs.max_rows)
-            || {schema}.run_page(
-                   flows, find_runs.status, find_runs.created_from, find_runs.created_before,
-                   null, find_runs.include_deleted, before_at, find_runs.before_run, find_runs.max_rows);
+    elsif status = 'RUNNING' and idempotency_key is null then
+        others := array(select unnest(wanted) except select unnest(flows));
+        started := {schema}.started_runs(others);
+        if started is not null then
+            ids := {schema}.pick_runs(
+                started, others, find_runs.status, find_runs.created_from, find_runs.created_before,
+                null, find_runs.include_deleted, before_at, find_runs.before_run, find_runs.max_rows);
+        else
+            ids := {schema}.run_page(
+                others, find_runs.status, find_runs.created_from, find_runs.created_before,
+                null, find_runs.include_deleted, before_at, find_runs.before_run, find_runs.max_rows);
+        end if;
+        ids := ids || {schema}.running_flows(
+            flows, find_runs.created_from, find_runs.created_before, find_runs.include_deleted, before_at,
+            find_runs.before_run, find_runs.max_rows);
+        -- Two pages are merged; in the other cases the ids are already in order.
+        ids := {schema}.pick_runs(ids, wanted, null, null, null, null, true, null, null, max_rows);
     elsif num_nonnulls(workflow, status, created_from, created_before, idempotency_key) = 0 then
         ids := array(
             select r.run_id from {schema}.runs r
@@ -292,10 +325,6 @@ begin
             wanted, find_runs.status, find_runs.created_from, find_runs.created_before,
             find_runs.idempotency_key, find_runs.include_deleted, before_at, find_runs.before_run,
             find_runs.max_rows);
-    end if;
-    -- Two sets were merged; otherwise the ids are already in order.
-    if started is not null then
-        ids := {schema}.pick_runs(ids, wanted, null, null, null, null, true, null, null, max_rows);
     end if;
     return ids;
 end

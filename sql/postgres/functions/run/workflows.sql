@@ -1,7 +1,7 @@
 -- Workflows: definition and administration. A workflow is a queue, which holds its runs, and a row in `workflows`.
 
 -- A failed run of a dead letter workflow is passed on to the dead letter workflow of that one: a cycle would never end.
--- Concurrent changes are serialized by a lock.
+-- Concurrent changes are serialized by a table lock.
 create or replace function {schema}.refuse_dead_letter_cycle(workflow text, forward_to bigint) returns void
 language plpgsql
 as $$
@@ -10,7 +10,7 @@ declare
     next  bigint := forward_to;
     name  text;
 begin
-    perform pg_advisory_xact_lock({schema}.queue_lock_key(-1));
+    lock table {schema}.dead_letter_turn in exclusive mode;
     while next is not null loop
         select w.dead_letter_workflow_id, q.name into next, name
         from {schema}.workflows w join {schema}.queues q on q.queue_id = w.workflow_id

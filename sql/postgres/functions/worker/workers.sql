@@ -79,6 +79,7 @@ as $$
 declare
     current_status text;
     next_status    text;
+    by_operator    boolean;
 begin
     select w.status into current_status
     from {schema}.workers w where w.worker_id = worker for update;
@@ -92,9 +93,12 @@ begin
         raise exception '{text:worker_cannot}', worker, current_status, worker_event
             using errcode = 'PW006';
     end if;
-    update {schema}.workers w set status = next_status, heartbeat_at = {schema}.clock()
+    by_operator := worker_event in ('interrupt', 'suspend', 'resume', 'stop');
+    -- An operator's event is no sign of life.
+    update {schema}.workers w
+    set status = next_status, heartbeat_at = case when by_operator then w.heartbeat_at else {schema}.clock() end
     where w.worker_id = worker and w.status <> next_status;
-    if worker_event in ('interrupt', 'suspend', 'resume', 'stop') then  -- it reacts now, not at its next heartbeat
+    if by_operator then  -- it reacts now, not at its next heartbeat
         perform pg_notify('pawl_{schema_name}', 'worker:' || worker);
     end if;
     return next_status;
@@ -162,7 +166,8 @@ end
 $$;
 comment on function {schema}.delete_worker is 'Deletes one worker, which must be stopped or lost.';
 
--- Uses the index of leased and waiting messages: ready messages are not read.
+-- Uses the index of leased and waiting messages: ready messages are not read. Reads up to 10000 messages of each queue,
+-- those whose lease or delay ends first.
 create or replace function {schema}.list_held(
     worker bigint, after_message bigint default 0, max_rows integer default {rule:default_page_rows}
 ) returns table (
@@ -178,10 +183,10 @@ as $$
     cross join (select {schema}.clock() as at) now
     cross join lateral (
         select m.* from {schema}.messages m
-        where m.queue_id = q.queue_id and m.state <> 'ready' and m.visible_at > now.at and m.state = 'leased'
-          and m.worker_id = list_held.worker and m.message_id > coalesce(after_message, 0)
-        offset 0
+        where m.queue_id = q.queue_id and m.state <> 'ready' and m.visible_at > now.at
+        order by m.visible_at limit {schema}.count_limit()
     ) m
+    where m.state = 'leased' and m.worker_id = list_held.worker and m.message_id > coalesce(after_message, 0)
     order by m.message_id limit {schema}.page_size(max_rows)
 $$;
 comment on function {schema}.list_held is
