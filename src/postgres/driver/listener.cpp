@@ -56,9 +56,9 @@ void Listener::work(const std::stop_token& stop) {
             listen(stop);
         } catch (const std::exception& error) {
             if (stop.stop_requested()) return;
-            log_.info(
-                fmt::format("wake-ups are interrupted, workers poll meanwhile: {}", error.what())
-            );
+            log_.info(fmt::format(
+                "LISTEN connection lost, polling until it is restored: {}", error.what()
+            ));
         }
         pollfd waiting{wake_fd_, POLLIN, 0};
         if (!stop.stop_requested()) poll(&waiting, 1, static_cast<int>(pause_.count()));

@@ -53,7 +53,7 @@ void require_workflows(UserTransaction& user_tx, std::span<const NewRun> runs) {
         if (found.boolean(static_cast<int>(i), sql::row::ResolveQueues::is_workflow)) continue;
         throw Error(
             ErrorCode::workflow_not_found,
-            fmt::format(model::texts::workflow_missing, runs[i].workflow)
+            fmt::format(model::texts::workflow_missing, runs[i].workflow, runs[i].workflow)
         );
     }
 }

@@ -167,7 +167,9 @@ FoundWorkflow require_workflow(Session& session, const std::string& name) {
             rows.id<QueueId>(Row::workflow_id),
             rows.flag(Row::is_flow),
             to_audit_level(rows.text(Row::audit))};
-    throw Error(ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name));
+    throw Error(
+        ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name, name)
+    );
 }
 
 }  // namespace pawl::rowstore
