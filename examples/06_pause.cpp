@@ -27,11 +27,11 @@ int main() {
     const pawl::Run run = pawl::workflow("expense").trigger(120).execute(store);
     worker.poll_once();  // claims and executes ready runs, returns after the commit
     std::printf("the run is %s\n", std::string(to_string(run.status())).c_str());
-    std::printf("approval: %s\n", store.run(run.id()).step("approval").pause_message.c_str());
+    std::printf("approval: %s\n", run.step("approval").pause_message.c_str());
 
-    store.resume(run.id(), "approval", Decision{true, "Grace"});
+    run.resume("approval", Decision{true, "Grace"});
     try {
-        store.resume(run.id(), "approval", Decision{false, "Charles"});  // the first resume wins
+        run.resume("approval", Decision{false, "Charles"});  // the first resume wins
     } catch (const pawl::Error& error) {
         std::printf("%s\n", std::string(to_string(error.code())).c_str());
     }

@@ -7,6 +7,7 @@
 
 #include <pawl/pawl.h>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace pawl::inline v0 {
@@ -31,8 +32,8 @@ struct CompatRuns {
 class ConsumerBuilder {
 public:
     /// See consumer().
-    ConsumerBuilder(std::string name, int port, std::string workflow)
-        : builder_(std::move(name)), workflow_(std::move(workflow)) {
+    ConsumerBuilder(std::string_view name, int port, std::string_view workflow)
+        : builder_(name), workflow_(workflow) {
         builder_.port(port);
     }
     /// The function of the workflow: see WorkerBuilder::handle(). Ends this builder.
@@ -46,8 +47,10 @@ private:
     std::string workflow_;
 };
 /// Starts a builder; does no I/O. `port` is shown to operators; nothing listens there.
-[[nodiscard]] inline ConsumerBuilder consumer(std::string name, int port, std::string workflow) {
-    return {std::move(name), port, std::move(workflow)};
+[[nodiscard]] inline ConsumerBuilder consumer(
+    std::string_view name, int port, std::string_view workflow
+) {
+    return {name, port, workflow};
 }
 
 /// The options of poll_for_tasks(), with the names of pgflow and pgmq.

@@ -40,8 +40,8 @@ struct StepOptions {
     std::optional<int> max_attempts = {};  ///< executions, the first included; default: the run's
     std::optional<Duration> backoff_base = {};  ///< default: the workflow's
     std::optional<Duration> backoff_cap = {};   ///< default: the workflow's
-    /// After this time stop_token() is requested, and the attempt has failed, whatever the body
-    /// still returns. Above 0, up to 100 years; default: no limit.
+    /// When it has elapsed, stop_token() is requested and the attempt fails; a later return value
+    /// is ignored. Above 0, up to 100 years; default: no limit.
     std::optional<Duration> timeout = {};
     std::optional<Json> input = {};  ///< stored with the step, for people to read
 };
@@ -261,7 +261,8 @@ public:
     [[nodiscard]] RunId run_id() const;
     [[nodiscard]] const std::string& workflow() const;  ///< its name
     [[nodiscard]] int delivery() const;  ///< how often the run was delivered to a worker
-    [[nodiscard]] int attempt() const;   ///< of the step that is executed, else of the run; from 1
+    /// The attempt of the executing step, or of the run outside of steps; starts at 1.
+    [[nodiscard]] int attempt() const;
     [[nodiscard]] bool is_replaying() const;  ///< true while the next step is a recorded one
     /// Writes to the store's log hook, with the run's id.
     void log(LogLevel level, std::string_view message) const;

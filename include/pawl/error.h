@@ -30,32 +30,33 @@ enum class ErrorCode {
     not_installed,        ///< no pawl schema there: call install()
     schema_too_new,       ///< written by a newer pawl: upgrade this program
     schema_too_old,       ///< written by an older pawl: call install()
-    test_clock,           ///< the store's clock is replaced, and a worker was not told to accept it
-    queue_not_found,      ///< it does not exist: call create_queue()
-    queue_not_empty,      ///< it has messages: delete it with DeleteMode::force
-    message_not_found,    ///< no such message in this queue or its archive
-    worker_not_found,     ///< no such worker, or its row was removed
-    invalid_transition,   ///< the worker's state does not allow that
-    workflow_not_found,   ///< it does not exist: call create_workflow()
-    workflow_has_runs,    ///< it cannot be deleted while live runs exist
-    workflow_queue,       ///< the queue belongs to a workflow: trigger that instead
-    duplicate_workflow,   ///< PAWL_WORKFLOW was used twice with one name
-    flow_not_found,       ///< it does not exist: call create_flow()
-    flow_mismatch,        ///< it exists with another declaration: a new name is a new version
-    run_not_found,        ///< no such run, or retention removed it
-    run_deleted,          ///< soft-deleted
-    run_finished,         ///< SUCCESS, ERROR and CANCELLED never change
-    run_not_failed,       ///< only an ERROR or CANCELLED run can be retried
-    run_cancelled,        ///< the awaited run was cancelled: it has no result
-    step_not_found,       ///< the run has not recorded such a step
-    step_finished,        ///< the step has its result already
-    step_not_waiting,     ///< resume of a step at which the run does not wait
-    step_failed,          ///< a step of this run has failed for good: a StepError
-    execution_failed,     ///< the awaited run ended as ERROR
-    wait_timeout,         ///< the run has not ended within the given time; it continues
-    wait_stopped,         ///< a stop was requested while waiting for a run; it continues
-    context_misuse,       ///< a Context was used where it must not be: the message says how
-    schedule_not_found,   ///< it does not exist: call create_schedule()
+    test_clock,  ///< a test replaced the store's clock; set ConnectOptions::accept_test_clock in
+                 ///< tests
+    queue_not_found,     ///< it does not exist: call create_queue()
+    queue_not_empty,     ///< it has messages: delete it with DeleteMode::force
+    message_not_found,   ///< no such message in this queue or its archive
+    worker_not_found,    ///< no such worker, or its row was removed
+    invalid_transition,  ///< the worker's status does not allow this event: see docs/glossary.md
+    workflow_not_found,  ///< it does not exist: call create_workflow()
+    workflow_has_runs,   ///< it cannot be deleted while live runs exist
+    workflow_queue,      ///< the queue belongs to a workflow: trigger that instead
+    duplicate_workflow,  ///< PAWL_WORKFLOW was used twice with one name
+    flow_not_found,      ///< it does not exist: call create_flow()
+    flow_mismatch,       ///< it exists with another declaration: a new name is a new version
+    run_not_found,       ///< no such run, or retention removed it
+    run_deleted,         ///< soft-deleted
+    run_finished,        ///< SUCCESS, ERROR and CANCELLED never change
+    run_not_failed,      ///< only an ERROR or CANCELLED run can be retried
+    run_cancelled,       ///< the awaited run was cancelled: it has no result
+    step_not_found,      ///< the run has not recorded such a step
+    step_finished,       ///< the step has its result already
+    step_not_waiting,    ///< resume of a step at which the run does not wait
+    step_failed,         ///< a step of this run has failed for good: a StepError
+    execution_failed,    ///< the awaited run ended as ERROR
+    wait_timeout,        ///< the run has not ended within the given time; it continues
+    wait_stopped,        ///< a stop was requested while waiting for a run; it continues
+    context_misuse,      ///< a Context was used where it must not be: the message says how
+    schedule_not_found,  ///< it does not exist: call create_schedule()
     outbox_event_not_found,  ///< no such event, or it is not parked
     listen_failed,        ///< nothing can listen at that address and port: in use, or not allowed
     invalid_payload,      ///< not valid JSON
@@ -141,7 +142,7 @@ public:
           condition_(std::move(condition)) {}
     /// Not set: the store's pause_check_interval.
     [[nodiscard]] std::optional<Duration> check_after() const { return check_after_; }
-    /// What the program waits for, in its own words; stored and shown.
+    /// A machine-readable description of what the step waits for; stored and shown.
     [[nodiscard]] const std::string& condition() const { return condition_; }
 
 private:

@@ -48,7 +48,8 @@ enum class WhenUnmet { skip, skip_cascade, fail };
 /// The name: "skip", "skip-cascade", "fail".
 [[nodiscard]] PAWL_EXPORT std::string_view to_string(WhenUnmet what);
 
-/// What happens to a step if one of its tasks has used all attempts: the same as for WhenUnmet.
+/// What happens to a step if one of its tasks has used all attempts. fail: the run fails. skip,
+/// skip_cascade: see WhenUnmet.
 enum class WhenExhausted { fail, skip, skip_cascade };
 /// The name: "fail", "skip", "skip-cascade".
 [[nodiscard]] PAWL_EXPORT std::string_view to_string(WhenExhausted what);
@@ -59,8 +60,9 @@ struct FlowOptions {
     std::optional<int> max_attempts = {};  ///< starts of a task; default 3; 0 and 1 mean no retry
     /// A retry waits backoff_base * 2^attempts; default 5 s.
     std::optional<Duration> backoff_base = {};
-    /// A task that takes longer is stopped, and delivered to another worker at most 2 s later.
-    /// Default 60 s; 0 means no limit.
+    /// The time limit of one attempt. A worker requests the handler's stop_token and reports a
+    /// failed attempt; the next one starts after the backoff. A task polled by hand is delivered
+    /// again 2 s after the limit. Default 60 s; 0 means no limit.
     std::optional<Duration> task_timeout = {};
 };
 
@@ -70,8 +72,8 @@ struct FlowStepOptions {
     std::optional<Duration> backoff_base = {};  ///< default: the flow's
     std::optional<Duration> task_timeout = {};  ///< 0 means no limit, whatever the flow's is
     Duration start_delay{0};  ///< between the end of the last dependency and the start
-    /// The step's input must contain this JSON value, in the sense of PostgreSQL's jsonb @>. The
-    /// input of a root step is the run's, else the object of its dependencies' outputs.
+    /// The step's input must contain this JSON value, in the sense of PostgreSQL's jsonb @>. For a
+    /// root step this is the run's input; for other steps, the object of its dependencies' outputs.
     std::optional<Json> required_input_pattern = {};
     /// The step's input must not contain this JSON value.
     std::optional<Json> forbidden_input_pattern = {};
@@ -104,9 +106,13 @@ struct FlowShape {
 
 /// What ensure_flow() did.
 enum class EnsuredFlow { created, same, recreated };
+/// The name: "created", "same", "recreated".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(EnsuredFlow what);
 /// What ensure_flow() does with a flow that is declared differently. force is for development: the
 /// flow is deleted with its runs and created again.
 enum class EnsureMode { refuse_different, force };
+/// The name: "refuse-different", "force".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(EnsureMode mode);
 
 /// queued: to be started, possibly again. running: started. The others are final.
 enum class TaskStatus { queued, running, success, error, skipped, cancelled };
@@ -218,22 +224,35 @@ TaskHandler make_task_handler(F function) {
     return detail::make_handler<TaskContext, In>(std::move(function), detail::DecodeTaskInput{});
 }
 
-/// The handlers of a flow's steps: functions, or workflows whose runs do the work. It is a value.
+/// The handlers of a flow's steps: functions, or workflows whose runs do the work. It is a value:
+/// see pawl.h for its thread safety.
 class FlowHandlers {
 public:
+    /// @{
     /// The function of a step: see make_task_handler(). If it returns, the task has succeeded; if
     /// it throws, the attempt has failed. It may be called from several threads at the same time.
     template <class In = detail::Deduced, class F>
-    FlowHandlers& on(std::string step, F function) {
-        handlers_[std::move(step)].function =
+    FlowHandlers& on(std::string_view step, F function) & {
+        handlers_[std::string(step)].function =
             detail::make_handler<TaskContext, In>(std::move(function), detail::DecodeTaskInput{});
         return *this;
     }
+    template <class In = detail::Deduced, class F>
+    FlowHandlers on(std::string_view step, F function) && {
+        return std::move(this->template on<In>(step, std::move(function)));
+    }
+    /// @}
+
+    /// @{
     /// Each task of the step is a run of the workflow with the task's input, and ends as that run.
-    FlowHandlers& on(std::string step, const WorkflowRef& workflow) {
-        handlers_[std::move(step)].workflow = workflow.name();
+    FlowHandlers& on(std::string_view step, const WorkflowRef& workflow) & {
+        handlers_[std::string(step)].workflow = workflow.name();
         return *this;
     }
+    FlowHandlers on(std::string_view step, const WorkflowRef& workflow) && {
+        return std::move(on(step, workflow));
+    }
+    /// @}
 
     /// The handler of one step.
     struct Entry {
@@ -249,62 +268,91 @@ private:
 };
 
 /// Declares a flow: its options, its steps and, for a worker, their handlers. It is a value: copy
-/// it, keep it. Only create() does I/O, and wrong declarations are reported there.
+/// it, keep it (see pawl.h for its thread safety). Only create() does I/O, and wrong declarations
+/// are reported there.
 class PAWL_EXPORT Flow {
 public:
     /// A flow without steps.
-    explicit Flow(std::string slug) { shape_.slug = std::move(slug); }
+    explicit Flow(std::string_view slug) { shape_.slug = slug; }
 
-    // One setter per field of FlowOptions.
+    // One setter per field of FlowOptions. A setter changes a named flow in place and moves a
+    // temporary one, so that `auto&& f = pawl::flow("shop").step("price");` does not dangle.
     /// @{
     /// Sets the option of that name: see FlowOptions.
-    Flow& max_attempts(int value) {
-        shape_.options.max_attempts = value;
+    Flow& max_attempts(int value) & { return set(&FlowOptions::max_attempts, value); }
+    Flow max_attempts(int value) && { return std::move(max_attempts(value)); }
+    Flow& backoff_base(Duration value) & { return set(&FlowOptions::backoff_base, value); }
+    Flow backoff_base(Duration value) && { return std::move(backoff_base(value)); }
+    Flow& task_timeout(Duration value) & { return set(&FlowOptions::task_timeout, value); }
+    Flow task_timeout(Duration value) && { return std::move(task_timeout(value)); }
+    /// @}
+
+    /// @{
+    /// pgflow's names of backoff_base() and task_timeout().
+    Flow& base_delay(Duration value) & { return backoff_base(value); }
+    Flow base_delay(Duration value) && { return std::move(backoff_base(value)); }
+    Flow& timeout(Duration value) & { return task_timeout(value); }
+    Flow timeout(Duration value) && { return std::move(task_timeout(value)); }
+    /// @}
+
+    /// @{
+    /// Adds a step that starts when all of `deps`, which are declared before it, have finished.
+    Flow& step(
+        std::string_view slug, std::vector<std::string> deps = {}, FlowStepOptions options = {}
+    ) & {
+        shape_.steps.push_back(
+            {std::string(slug), StepType::single, std::move(deps), std::move(options)}
+        );
         return *this;
     }
-    Flow& backoff_base(Duration value) {
-        shape_.options.backoff_base = value;
-        return *this;
-    }
-    Flow& task_timeout(Duration value) {
-        shape_.options.task_timeout = value;
-        return *this;
+    Flow step(
+        std::string_view slug, std::vector<std::string> deps = {}, FlowStepOptions options = {}
+    ) && {
+        return std::move(step(slug, std::move(deps), std::move(options)));
     }
     /// @}
-    Flow& base_delay(Duration value) { return backoff_base(value); }  ///< pgflow's name
-    Flow& timeout(Duration value) { return task_timeout(value); }     ///< pgflow's name
 
-    /// Adds a step that starts when all of `deps`, which are declared before it, have finished.
-    Flow& step(std::string slug, std::vector<std::string> deps = {}, FlowStepOptions options = {}) {
-        shape_.steps.push_back(
-            {std::move(slug), StepType::single, std::move(deps), std::move(options)}
-        );
-        return *this;
-    }
+    /// @{
     /// One task per element of the output of `dep`, or of the run's input if `dep` is empty.
-    Flow& map(std::string slug, const std::string& dep = {}, FlowStepOptions options = {}) {
+    Flow& map(std::string_view slug, std::string_view dep = {}, FlowStepOptions options = {}) & {
         std::vector<std::string> deps;
-        if (!dep.empty()) deps.push_back(dep);
-        shape_.steps.push_back({std::move(slug), StepType::map, std::move(deps), std::move(options)}
+        if (!dep.empty()) deps.emplace_back(dep);
+        shape_.steps.push_back(
+            {std::string(slug), StepType::map, std::move(deps), std::move(options)}
         );
         return *this;
     }
+    Flow map(std::string_view slug, std::string_view dep = {}, FlowStepOptions options = {}) && {
+        return std::move(map(slug, dep, std::move(options)));
+    }
+    /// @}
+
+    /// @{
     /// The handler of a step, a function or a workflow, for WorkerBuilder::flow(): see
     /// FlowHandlers.
     template <class In = detail::Deduced, class F>
-    Flow& on(std::string step, F function) {
+    Flow& on(std::string_view step, F function) & {
         if constexpr (std::same_as<F, WorkflowRef>) {
-            handlers_.on(std::move(step), function);
+            handlers_.on(step, function);
         } else {
-            handlers_.template on<In>(std::move(step), std::move(function));
+            handlers_.template on<In>(step, std::move(function));
         }
         return *this;
     }
+    template <class In = detail::Deduced, class F>
+    Flow on(std::string_view step, F function) && {
+        return std::move(this->template on<In>(step, std::move(function)));
+    }
+    /// @}
 
+    /// @{
     /// Stores the declaration, in one transaction. On an existing flow it changes the options that
     /// are set and adds new steps; a step that differs from the stored one is refused
     /// (flow_mismatch). Returns after the commit. Throws invalid_argument too.
-    Flow& create(const Store& store);
+    Flow& create(const Store& store) &;
+    Flow create(const Store& store) && { return std::move(create(store)); }
+    /// @}
+
     /// A run of the flow with this input, to be executed: see TriggerOf.
     [[nodiscard]] Trigger start(Json input = {}) const {
         return Trigger(NewRun{shape_.slug, std::move(input), {}, true});
@@ -321,13 +369,19 @@ public:
     [[nodiscard]] const FlowHandlers& handlers() const { return handlers_; }
 
 private:
+    template <class Member, class Value>
+    Flow& set(Member member, Value value) {
+        shape_.options.*member = std::move(value);
+        return *this;
+    }
+
     FlowShape shape_;
     FlowHandlers handlers_;
 };
 /// A declaration, or the flow of that name: pawl::flow("shop").start(order).execute(store). A slug
 /// has 1 to 128 letters, digits and '_', and does not start with a digit; "run" is reserved.
-[[nodiscard]] inline Flow flow(std::string slug) {
-    return Flow(std::move(slug));
+[[nodiscard]] inline Flow flow(std::string_view slug) {
+    return Flow(slug);
 }
 
 }  // namespace pawl::inline v0

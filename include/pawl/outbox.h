@@ -79,6 +79,8 @@ struct SinkResult {
     std::string error = {};                    ///< for retry and reject: why; stored and shown
     std::optional<Duration> retry_after = {};  ///< for retry; default: the dispatcher's backoff
 };
+/// The name: "delivered", "retry", "reject".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(SinkResult::Kind kind);
 
 /// Delivers one event. Called from the dispatcher's threads, one call at a time per aggregate. An
 /// exception counts as retry. It may get an event twice, with the same event_id.
@@ -95,6 +97,8 @@ struct HttpSinkOptions {
     std::string ca_file = {};                         ///< default: the system's
     std::map<std::string, std::string> headers = {};  ///< e.g. Authorization; never logged
 };
+/// The name: "structured", "binary".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(HttpSinkOptions::Mode mode);
 /// POSTs each event. 2xx means delivered. 408, 429 (with Retry-After), 5xx and connection errors
 /// are retried; other answers park the event. The program must link pawl::http. Throws invalid_url,
 /// and backend_missing if this build has no HTTP.
@@ -110,7 +114,8 @@ struct DispatcherOptions {
     int max_attempts = 10;                            ///< then the event is parked
     Duration backoff_base = std::chrono::seconds(1);  ///< wait before the first retry
     Duration backoff_cap = std::chrono::minutes(5);   ///< the longest wait before a retry
-    /// When the events that a crashed dispatcher held are delivered by another one.
+    /// How long a dispatcher holds claimed events; if it crashes, another one takes over after this
+    /// time.
     Duration lease = std::chrono::seconds(60);
     int batch = 100;      ///< events per claim
     int concurrency = 4;  ///< aggregates at a time
@@ -135,7 +140,10 @@ public:
     /// Delivers what is due now and returns how many events. Blocks until they are delivered. While
     /// the database is away it retries for ConnectOptions::retry_timeout, then it throws.
     int dispatch_once();
-    void stop();  ///< claims no more events and waits for deliveries in progress; idempotent
+    /// Claims no more events and waits for deliveries in progress. Idempotent. Called from the
+    /// sink, which is such a delivery, it only requests the stop and returns; the destructor, or
+    /// another thread's stop(), waits then.
+    void stop();
 
 private:
     friend struct detail::Access;

@@ -5,6 +5,11 @@
 // store), message.h and queue.h (queues), workflow.h and run.h (trigger runs, follow them),
 // context.h (write a workflow), worker.h (execute), then flow.h, schedule.h, outbox.h, retention.h
 // and stats.h as needed. Names in namespace pawl::detail are internal and may change at any time.
+//
+// Threads: handles (Store, Queue, Run, Worker, Dispatcher) may be used from several threads at the
+// same time. Values are like those of the standard library: structs, options, Json, and the
+// builders TriggerOf, Flow, FlowHandlers and WorkerBuilder. Several threads may read one object or
+// call its const functions; a thread that changes it needs it for itself. Copies are independent.
 #pragma once
 
 #include <pawl/context.h>

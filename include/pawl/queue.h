@@ -56,6 +56,8 @@ struct QueueInfo {
 
 /// Which archived messages: done ones, dead letters, or both.
 enum class ArchiveFilter { all, done, dead };
+/// The name: "all", "done", "dead".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(ArchiveFilter filter);
 
 /// A handle of one queue. It is cheap to copy, keeps the store open, and may be used from several
 /// threads. Creating one does no I/O. Every other call blocks until the database has answered,
@@ -90,25 +92,24 @@ public:
     /// @}
 
     // --- dequeue and settle --------------------------------------------------------------------
-    /// Highest priority first, then order of arrival. Each message is leased to you until its
-    /// visible_at: settle or extend it before. Empty after the wait, or if the queue is paused. A
-    /// message that was delivered twice without a report is delivered alone. Throws
+    /// Takes up to max_messages messages, by priority, then arrival. Each is leased until its
+    /// visible_at; settle or extend it before then. Empty after the wait, or if the queue is
+    /// paused. A message that was delivered twice without a report is delivered alone. Throws
     /// queue_not_found; workflow_queue if the queue carries the runs of a workflow, which only
     /// workers take.
     [[nodiscard]] std::vector<Message> dequeue(const DequeueOptions& options = {}) const;
 
-    /// @{
-    /// One outcome per lease, in the order given. Durable on return. The message of a run or a task
-    /// can be released and extended by its holder, nothing else. Throws queue_not_found.
-    ///
-    /// archive: done; see QueueOptions::keep_archive. release: gives the message back, without an
-    /// attempt. extend: the lease ends that long from now.
+    // These five return one outcome per lease, in the order given. They are durable on return. The
+    // message of a run or a task can only be released and extended, by its holder. They throw
+    // queue_not_found.
+    /// Ends the messages as done. They move to the archive: see QueueOptions::keep_archive.
     std::vector<Outcome> archive(std::span<const Lease> leases) const;
-    std::vector<Outcome> remove(std::span<const Lease> leases) const;  ///< leaves no trace
+    /// Deletes the messages, without an archived copy.
+    std::vector<Outcome> remove(std::span<const Lease> leases) const;
+    /// Gives the messages back: they are delivered again after `delay`. Counts no attempt.
     std::vector<Outcome> release(std::span<const Lease> leases, Duration delay = {}) const;
+    /// The leases end `lease` from now.
     std::vector<Outcome> extend(std::span<const Lease> leases, Duration lease) const;
-    /// @}
-
     /// Records a failure: the message is delivered again after `delay`, or becomes a dead letter at
     /// max_attempts.
     std::vector<Outcome> fail(std::span<const Lease> leases, std::string_view error, Duration delay)

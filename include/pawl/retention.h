@@ -54,8 +54,9 @@ struct RetentionPolicy {
 /// The options of Store::prune().
 struct PruneOptions {
     bool dry_run = false;  ///< counts what would be removed, and removes nothing
-    int batch_rows = 500;  ///< the limit for one transaction: 1 to 10,000; less if that takes long
-    int share = 50;        ///< percent of the time that it works; it pauses between batches
+    /// Rows per transaction, 1 to 10,000; reduced automatically if a transaction takes long.
+    int batch_rows = 500;
+    int share = 50;  ///< percentage of time spent pruning; the rest is pauses between batches
 };
 
 /// What Store::prune() removed.

@@ -61,13 +61,13 @@ struct StepInfo {
     int position = 0;  ///< the order in which the run reached its steps
     StepStatus status = StepStatus::pending;
     int attempt = 0;   ///< number of recorded executions of its body
-    int delivery = 0;  ///< the run's delivery when this was recorded; 0 if taken over from a run
+    int delivery = 0;  ///< the delivery that recorded the step; 0 if a retry or fork copied it
     WorkerId worker;   ///< the worker that recorded it
     std::optional<Json> input;         ///< what StepOptions::input gave
     std::optional<Json> output;        ///< the result of a successful step
     std::optional<Json> error;         ///< the last failure: {"type", "message", "step", "attempt"}
     std::string pause_message;         ///< for a paused step: the message for people
-    std::string pause_condition;       ///< for a paused step: the program's own words (PauseError)
+    std::string pause_condition;       ///< for a paused step: the `condition` passed to PauseError
     std::optional<Timestamp> wake_at;  ///< for a sleep: when it ends
     std::optional<Wait> waits_for;     ///< set exactly while the step is paused
     std::optional<Timestamp> started_at;  ///< for a step of a flow: when its tasks were created
@@ -100,8 +100,9 @@ struct RunInfo {
     std::optional<Json> output;
     std::optional<Json> error;  ///< {"type", "message", "step", "attempt"}
     std::string last_error;     ///< one readable line; also set while the run is being retried
-    std::optional<int> remaining_steps;   ///< for a flow: steps that did not succeed or get skipped
-    std::optional<Timestamp> visible_at;  ///< for a live run: when it continues or its lease ends
+    std::optional<int> remaining_steps;  ///< for a flow: steps that did not succeed or get skipped
+    /// For a live run: when it is delivered next; if leased, the end of the lease.
+    std::optional<Timestamp> visible_at;
     Timestamp created_at;
     Timestamp updated_at;
     std::optional<Timestamp> started_at;
@@ -226,8 +227,8 @@ public:
     [[nodiscard]] std::vector<RunInfo> lineage() const;
 
     // --- actions ---
-    /// Gives the step at which the run waits its result, and lets the run continue. The first
-    /// resume wins. Throws run_finished, step_finished; step_not_waiting if the run does not wait
+    /// Sets the result of the step that the run waits at, and resumes the run. The first resume
+    /// wins. Throws run_finished, step_finished; step_not_waiting if the run does not wait
     /// at the step, unless ResumeOptions::early is set; invalid_argument for a step that sleeps or
     /// waits for another run. If the run cannot decode the data, it pauses at the step again and
     /// can be resumed again (docs/workflows.md).
@@ -250,9 +251,9 @@ public:
     Run retry() const;  // NOLINT(modernize-use-nodiscard): it creates a run
     /// Creates a run that takes over the finished steps before `from_step`. Throws step_not_found.
     Run fork(std::string_view from_step) const;
-    /// Soft delete: cancels a live run, hides the run from lists and frees its idempotency key.
+    /// Cancels a live run, hides the run from lists and frees its idempotency key.
     /// Retention removes it later.
-    void remove(std::string_view reason) const;
+    void soft_delete(std::string_view reason) const;
 
     // --- its end ---
     /// Blocks until the run has succeeded, and returns its output. Throws ExecutionFailed if the

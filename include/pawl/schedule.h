@@ -35,8 +35,8 @@ enum class CatchUp { none, last, all };
 /// are changed.
 struct ScheduleOptions {
     std::optional<std::string> time_zone = {};  ///< an IANA name; default UTC
-    std::optional<Timestamp> start = {};        ///< no fire time before it; the epoch removes it
-    std::optional<Timestamp> end = {};          ///< no fire time after it; the epoch removes it
+    std::optional<Timestamp> start = {};  ///< no fire time before it; Timestamp{} removes the limit
+    std::optional<Timestamp> end = {};    ///< no fire time after it; Timestamp{} removes the limit
     /// Runs start up to this much later, by an amount that depends on schedule and fire time only.
     std::optional<Duration> jitter = {};
     std::optional<int> priority = {};        ///< of its runs; default 0
@@ -70,11 +70,10 @@ struct ScheduleInfo {
 /// The next `count` fire times after `after`. Does no I/O.
 ///
 /// cron has five fields (minute hour day month weekday) with lists, ranges, steps and names; or it
-/// is
-/// `@hourly @daily @midnight @weekly @monthly @yearly @annually`; or "@every 90s" (units ms,
-/// s, m, h, d), counted from the epoch. A local time that daylight saving skips fires once, when
-/// the gap ends; one that it repeats fires once, the first time. Throws invalid_argument, which
-/// names the field.
+/// is one of "@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"; or
+/// "@every 90s" (units ms, s, m, h, d), counted from the epoch. A local time that daylight saving
+/// skips fires once, when the gap ends; one that it repeats fires once, the first time. Throws
+/// invalid_argument, which names the field.
 [[nodiscard]] PAWL_EXPORT std::vector<Timestamp> next_fire_times(
     std::string_view cron, std::string_view time_zone, Timestamp after, int count
 );

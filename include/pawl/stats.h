@@ -45,8 +45,8 @@ struct QueueStats {
     Count leased;    ///< held by a worker or a caller of dequeue
     Count archived;  ///< settled well and kept; in Store::queue_stats() counted up to 1,000
     Count dead;      ///< dead letters; in Store::queue_stats() counted up to 1,000
-    /// How long the oldest ready message has been ready. If `ready` is a lower bound: the oldest of
-    /// those counted and of the first of each priority.
+    /// How long the oldest ready message has been ready. If `ready` is a lower bound, this is a
+    /// lower bound too: only counted messages and the first of each priority are compared.
     std::optional<Duration> oldest_ready_age;
     std::int64_t workers = 0;  ///< live workers that have a handler for it
 };

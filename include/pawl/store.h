@@ -42,8 +42,9 @@ struct ConnectOptions {
     /// How long a call keeps trying while the database is away.
     Duration retry_timeout = std::chrono::seconds(30);
     /// How long a worker's call waits for PostgreSQL's answer before the connection counts as lost.
-    /// Heartbeats wait for at most the time of a lease. A commit that is cut off has an unknown
-    /// outcome, and is repeated as such. Other calls have no limit.
+    /// Heartbeats wait for at most the time of a lease. If a commit is cut off, its outcome is
+    /// unknown; the worker repeats it, and writes that were already recorded count once. Other
+    /// calls have no limit.
     Duration call_timeout = std::chrono::seconds(30);
     /// How long enqueue, trigger and publish wait for PostgreSQL's answer. Then they throw
     /// connection_failed with in_doubt(): the write may have happened. A trigger with an
@@ -57,8 +58,8 @@ struct ConnectOptions {
     std::size_t max_payload_bytes = 1 << 20;
     LogHook log = log_to_stderr;     ///< nullptr means no log
     bool accept_test_clock = false;  ///< lets workers run on a clock that a test has replaced
-    /// How often workers prune what retention lets go; one worker of the store at a time. 0 means
-    /// that workers of this process never prune.
+    /// How often a worker removes data that no retention policy keeps. One worker of the store does
+    /// so at a time. 0 means that workers of this process never do so.
     Duration prune_interval = std::chrono::minutes(10);
 };
 
@@ -115,6 +116,8 @@ struct InstallReport {
 /// A second set of SQL names, those of another product, over the functions of a store. For pgflow
 /// see docs/pgflow.md.
 enum class Compat { pgflow };
+/// The name: "pgflow".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(Compat compat);
 
 /// What a store was opened with.
 struct StoreInfo {
@@ -126,6 +129,8 @@ struct StoreInfo {
 
 /// Whether a queue or flow is deleted with what it holds, or only if it holds nothing.
 enum class DeleteMode { if_empty, force };
+/// The name: "if-empty", "force".
+[[nodiscard]] PAWL_EXPORT std::string_view to_string(DeleteMode mode);
 
 /// One of several stores that share a PostgreSQL database, each in its own schema, or a directory
 /// of SQLite files (app.db, app.tenant_a.db). See docs/tenants.md.
@@ -249,9 +254,7 @@ public:
     TaskOutcome fail_task(const TaskRef& task, std::string_view error, int delivery = 0) const;
 
     // --- runs ---
-    /// The handle of a run, with every verb: info, steps, history, wait, cancel, resume, retry,
-    /// fork,
-    /// ... Does no I/O.
+    /// The handle of a run, with every verb: info, wait, cancel, resume, retry, fork. Does no I/O.
     [[nodiscard]] Run run(RunId id) const;
     /// The runs that match, newest first. Soft-deleted ones only if the filter includes them.
     [[nodiscard]] std::vector<RunInfo> runs(const RunFilter& filter = {}, const RunPage& page = {})
@@ -267,7 +270,9 @@ public:
     void wake(RunId run) const { this->run(run).wake(); }
     Run retry(RunId run) const { return this->run(run).retry(); }
     Run fork(RunId run, std::string_view from_step) const { return this->run(run).fork(from_step); }
-    void delete_run(RunId run, std::string_view reason) const { this->run(run).remove(reason); }
+    void delete_run(RunId run, std::string_view reason) const {
+        this->run(run).soft_delete(reason);
+    }
     void resume(
         RunId run, std::string_view step, const Json& data = {}, const ResumeOptions& options = {}
     ) const {
@@ -334,7 +339,7 @@ public:
     /// Removes a policy. The policy for all names then applies, if there is one.
     void clear_retention(RetentionKind kind, std::string_view name = "") const;
     [[nodiscard]] std::vector<RetentionPolicy> retention() const;  ///< by name, then kind
-    /// Removes everything that the policies let go, in short transactions with pauses in between.
+    /// Removes everything that no policy keeps, in short transactions with pauses in between.
     /// Safe while workers and other pruners run. If it is interrupted, the next one continues.
     PruneReport prune(const PruneOptions& options = {}) const;
 

@@ -60,10 +60,11 @@ struct Lease {
 /// mistakes of the caller: calls for a single message throw an Error instead. Only `done` changes
 /// anything.
 enum class Outcome {
-    done,            ///< recorded, and durable
-    lease_lost,      ///< the message was delivered again, settled or deleted in the meantime
-    workflow_queue,  ///< the message carries a run or a task, which end by their own calls
-    other_queue,     ///< the message is not in the queue that the caller named
+    done,        ///< recorded, and durable
+    lease_lost,  ///< the message was delivered again, settled or deleted in the meantime
+    /// The message belongs to a run or task: end it with cancel(), or let its worker report it.
+    workflow_queue,
+    other_queue,  ///< the message is not in the queue that the caller named
 };
 /// The name: "done", "lease_lost", ...
 [[nodiscard]] PAWL_EXPORT std::string_view to_string(Outcome outcome);

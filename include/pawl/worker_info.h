@@ -8,8 +8,8 @@
 
 namespace pawl::inline v0 {
 
-/// ready: registered, not started. polling: started. interrupted and suspended: claims nothing.
-/// stopped is final.
+/// ready: registered, not started. polling: started. suspended: claims nothing until resumed.
+/// interrupted: stops polling after its current work. stopped is final.
 enum class WorkerStatus { ready, polling, interrupted, suspended, stopped };
 /// The name, the same as in SQL: "READY", "POLLING", ...
 [[nodiscard]] PAWL_EXPORT std::string_view to_string(WorkerStatus status);

@@ -45,8 +45,9 @@ enum class PublishLevel { off, alerts, ends };
 /// The options of Store::create_workflow(). On an existing workflow only the fields that are set
 /// are changed.
 struct WorkflowOptions {
-    /// Executions of a step until it has failed, the first included; default 3. The same limit
-    /// holds for calls of the function that fail outside of steps without any progress in between.
+    /// How often a step is executed before it has failed, including the first time; default 3. The
+    /// same limit holds for calls of the function that fail outside of steps without any progress
+    /// in between.
     std::optional<int> max_attempts = {};
     std::optional<Duration> backoff_base = {};  ///< wait before the first retry; default 1 s
     std::optional<Duration> backoff_cap = {};   ///< the longest wait before a retry; default 5 min
@@ -141,8 +142,9 @@ private:
 };
 
 /// A run to be triggered, with its options. It is a value: copy it, keep it, execute it several
-/// times, each of which creates a run. R is the type of the result; Trigger is the form without
-/// one. Creating one and setting options does no I/O. Wrong options are reported by execute().
+/// times, each of which creates a run (see pawl.h for its thread safety). R is the type of the
+/// result; Trigger is the form without one. Creating one and setting options does no I/O. Wrong
+/// options are reported by execute().
 template <class R>
 class TriggerOf {
 public:
@@ -319,9 +321,10 @@ private:
 }  // namespace detail
 
 /// A workflow whose parameters (P) and result (R) have types: triggers, handlers and results of
-/// other types do not compile. P void: no parameters. R void: no result. It owns its name, so it
-/// cannot dangle, and may be constexpr. A name of more than 128 bytes does not compile, or throws
-/// invalid_argument if the object is not constexpr. Creating one does no I/O.
+/// other types do not compile. If P is void, the workflow has no parameters; if R is void, it has
+/// no result. It owns its name, so it cannot dangle, and may be constexpr. A name of more than 128
+/// bytes does not compile, or throws invalid_argument if the object is not constexpr. Creating one
+/// does no I/O.
 template <class P, class R>
 class Workflow {
 public:

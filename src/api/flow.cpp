@@ -30,7 +30,7 @@ void check_shape(const FlowShape& shape) {
 }
 
 [[noreturn]] void no_such_flow(const std::string& slug) {
-    throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, slug));
+    throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, slug, slug));
 }
 
 std::optional<TaskInfo> find_task(seam::Backend& backend, const TaskRef& task) {
@@ -62,7 +62,7 @@ TaskOutcome report(seam::Backend& backend, Send send, Recorded recorded) {
 
 }  // namespace
 
-Flow& Flow::create(const Store& store) {
+Flow& Flow::create(const Store& store) & {
     // Dependencies may be steps that are stored already, so they are not checked here.
     model::check_flow_slug(shape_.slug);
     model::check_flow_options(shape_.slug, shape_.options);

@@ -219,7 +219,7 @@ Outcome Queue::fail(const Message& message, std::string_view error, Duration del
 QueueInfo Queue::info() const {
     auto found = store_->retrying([&](auto& backend) { return backend.find_queue(name_); });
     if (found) return std::move(*found);
-    throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_));
+    throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_, name_));
 }
 
 QueueStats Queue::stats() const {
@@ -227,7 +227,7 @@ QueueStats Queue::stats() const {
         return backend.queue_stats(name_, model::rules::count_limit);
     });
     if (!found.empty()) return std::move(found.front());
-    throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_));
+    throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name_, name_));
 }
 
 std::optional<Message> Queue::find(MessageId id) const {

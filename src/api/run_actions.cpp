@@ -58,7 +58,7 @@ Run Run::fork(std::string_view from_step) const {
     return {store_, store_->retrying([&](auto& backend) { return backend.fork(id_, id); }), true};
 }
 
-void Run::remove(std::string_view reason) const {
+void Run::soft_delete(std::string_view reason) const {
     const std::string kept = model::storable_text(std::string(reason));
     store_->retrying([&](auto& backend) { return backend.delete_run(id_, kept); });
 }

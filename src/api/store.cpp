@@ -56,7 +56,9 @@ std::vector<Tenant> Store::tenants() const {
 Store Store::tenant(std::string_view tenant_name) const {
     const std::string name(tenant_name);
     model::check_schema_name(name);
-    return detail::Access::store(store_->backend()->open_tenant(name));
+    return detail::Access::store(store_->retrying([&](auto& backend) {
+        return backend.open_tenant(name);
+    }));
 }
 
 Queue Store::queue(std::string_view name) const {

@@ -104,7 +104,7 @@ Worker WorkerBuilder::create(const Store& store) const {
     std::erase_if(options.handlers, [&](const HandlerSpec& spec) {
         return (spec.workflow || spec.flow) && !is_subscribed(options.prefixes, spec.queue);
     });
-    if (options.metrics && options.open_metrics == nullptr)
+    if (options.metrics && metrics_library_ == nullptr)
         throw Error(
             ErrorCode::backend_missing,
             fmt::format(
@@ -113,9 +113,9 @@ Worker WorkerBuilder::create(const Store& store) const {
                 options.name
             )
         );
-    const auto open_metrics = [backend = detail::Access::backend(store)](
-                                  const auto& of, auto meters
-                              ) { return of.open_metrics(of, std::move(meters), backend); };
+    const auto open_metrics = [&](const WorkerOptions& of, auto meters) {
+        return metrics_library_().open(of, std::move(meters), detail::Access::backend(store));
+    };
     return detail::Access::worker(std::make_shared<runtime::WorkerRuntime>(
         detail::Access::backend(store), std::move(options), open_metrics
     ));

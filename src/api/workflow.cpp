@@ -57,7 +57,7 @@ auto for_flows(std::span<const NewRun> runs, Make make) {
             return run.flow && run.workflow == name;
         });
         if (!one_flow) throw;
-        throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, name));
+        throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, name, name));
     }
 }
 
@@ -116,7 +116,7 @@ Run run_of_workflow(std::string_view workflow, RunId id, const Store& store) {
         throw Error(
             ErrorCode::run_not_found,
             fmt::format(
-                "run {} is one of workflow '{}', not of '{}'", id.value(), info.workflow, workflow
+                "run {} belongs to workflow '{}', not to '{}'", id.value(), info.workflow, workflow
             )
         );
     return store.run(id);
@@ -150,7 +150,9 @@ WorkflowInfo Store::workflow_info(std::string_view name) const {
     auto found =
         store_->retrying([&](auto& backend) { return backend.workflows(std::string(name)); });
     if (!found.empty()) return std::move(found.front());
-    throw Error(ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name));
+    throw Error(
+        ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name, name)
+    );
 }
 
 void Store::delete_workflow(std::string_view name) const {

@@ -91,10 +91,12 @@ private:
 }  // namespace
 }  // namespace pawl::metrics
 
-namespace pawl::detail {
+namespace pawl {
+
+namespace {
 
 // Listens when this returns. Throws listen_failed.
-std::unique_ptr<runtime::MetricsEndpoint> open_metrics_endpoint(
+std::unique_ptr<runtime::MetricsEndpoint> open_endpoint(
     const WorkerOptions& options,
     std::shared_ptr<const runtime::WorkerMeters> meters,
     std::shared_ptr<seam::Backend> backend
@@ -118,14 +120,17 @@ std::unique_ptr<runtime::MetricsEndpoint> open_metrics_endpoint(
     }
 }
 
-}  // namespace pawl::detail
+}  // namespace
+}  // namespace pawl
 
 #else
 
-namespace pawl::detail {
+namespace pawl {
+
+namespace {
 
 std::unique_ptr<runtime::MetricsEndpoint>
-open_metrics_endpoint(const WorkerOptions& options, std::shared_ptr<const runtime::WorkerMeters>, std::shared_ptr<seam::Backend>) {
+open_endpoint(const WorkerOptions& options, std::shared_ptr<const runtime::WorkerMeters>, std::shared_ptr<seam::Backend>) {
     throw Error(
         ErrorCode::backend_missing,
         fmt::format(
@@ -135,6 +140,12 @@ open_metrics_endpoint(const WorkerOptions& options, std::shared_ptr<const runtim
     );
 }
 
-}  // namespace pawl::detail
+}  // namespace
+}  // namespace pawl
 
 #endif
+
+const pawl::detail::MetricsLibrary& pawl::detail::metrics_library() {
+    static constexpr MetricsLibrary library{&open_endpoint};
+    return library;
+}

@@ -87,6 +87,27 @@ std::string_view to_string(Outcome outcome) {
 std::string_view to_string(QueueKind kind) {
     return model::name_of(model::queue_kinds, kind);
 }
+std::string_view to_string(ArchiveFilter filter) {
+    return model::name_of(model::archive_filters, filter);
+}
+std::string_view to_string(DeleteMode mode) {
+    return model::name_of(model::delete_modes, mode);
+}
+std::string_view to_string(Compat compat) {
+    return model::name_of(model::compats, compat);
+}
+std::string_view to_string(EnsuredFlow what) {
+    return model::name_of(model::ensured_flows, what);
+}
+std::string_view to_string(EnsureMode mode) {
+    return model::name_of(model::ensure_modes, mode);
+}
+std::string_view to_string(SinkResult::Kind kind) {
+    return model::name_of(model::sink_results, kind);
+}
+std::string_view to_string(HttpSinkOptions::Mode mode) {
+    return model::name_of(model::http_modes, mode);
+}
 std::string_view to_string(MessageState state) {
     return model::name_of(model::message_states, state);
 }

@@ -66,6 +66,21 @@ inline constexpr NameTable<QueueKind, 3> queue_kinds{{
     {QueueKind::flow, "flow"},
 }};
 
+inline constexpr NameTable<ArchiveFilter, 3> archive_filters{{
+    {ArchiveFilter::all, "all"},
+    {ArchiveFilter::done, "done"},
+    {ArchiveFilter::dead, "dead"},
+}};
+
+inline constexpr NameTable<DeleteMode, 2> delete_modes{{
+    {DeleteMode::if_empty, "if-empty"},
+    {DeleteMode::force, "force"},
+}};
+
+inline constexpr NameTable<Compat, 1> compats{{
+    {Compat::pgflow, "pgflow"},
+}};
+
 inline constexpr NameTable<MessageState, 3> message_states{{
     {MessageState::ready, "ready"},
     {MessageState::waiting, "waiting"},
@@ -128,6 +143,17 @@ inline constexpr NameTable<StepType, 2> step_types{{
     {StepType::map, "map"},
 }};
 
+inline constexpr NameTable<EnsuredFlow, 3> ensured_flows{{
+    {EnsuredFlow::created, "created"},
+    {EnsuredFlow::same, "same"},
+    {EnsuredFlow::recreated, "recreated"},
+}};
+
+inline constexpr NameTable<EnsureMode, 2> ensure_modes{{
+    {EnsureMode::refuse_different, "refuse-different"},
+    {EnsureMode::force, "force"},
+}};
+
 inline constexpr NameTable<WhenUnmet, 3> when_unmet_names{{
     {WhenUnmet::skip, "skip"},
     {WhenUnmet::skip_cascade, "skip-cascade"},
@@ -156,6 +182,17 @@ inline constexpr NameTable<OutboxStatus, 3> outbox_statuses{{
     {OutboxStatus::pending, "PENDING"},
     {OutboxStatus::published, "PUBLISHED"},
     {OutboxStatus::parked, "PARKED"},
+}};
+
+inline constexpr NameTable<SinkResult::Kind, 3> sink_results{{
+    {SinkResult::Kind::delivered, "delivered"},
+    {SinkResult::Kind::retry, "retry"},
+    {SinkResult::Kind::reject, "reject"},
+}};
+
+inline constexpr NameTable<HttpSinkOptions::Mode, 2> http_modes{{
+    {HttpSinkOptions::Mode::structured, "structured"},
+    {HttpSinkOptions::Mode::binary, "binary"},
 }};
 
 inline constexpr NameTable<Overlap, 3> overlaps{{

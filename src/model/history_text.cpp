@@ -100,9 +100,9 @@ std::string of_failure(const HistoryEntry& entry) {
         return "failed" + after_colon(member(entry, "message")) + " (" + entry.kind + ")";
     if (is(entry, Kind::lease_lost)) {
         return fmt::format(
-            "no report about {} within the lease of delivery {}: delivered again",
-            subject(entry),
-            entry.delivery
+            "lease of delivery {} expired without a report: {} was delivered again",
+            entry.delivery,
+            subject(entry)
         );
     }
     return {};

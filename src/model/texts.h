@@ -30,7 +30,7 @@ inline constexpr std::string_view slug_run =
 
 // Queues and messages.
 inline constexpr std::string_view queue_missing =
-    "queue '{}' does not exist; create it with create_queue()";
+    "queue '{}' does not exist; create it with store.create_queue(\"{}\")";
 inline constexpr std::string_view queue_of_workflow =
     "queue '{}' belongs to a workflow; use the workflow's operations (create, trigger, cancel, "
     "delete) instead";
@@ -47,7 +47,7 @@ inline constexpr std::string_view failed_times = "failed {} times: {}";
 
 // Workflows.
 inline constexpr std::string_view workflow_missing =
-    "workflow '{}' does not exist; create it with create_workflow()";
+    "workflow '{}' does not exist; create it with store.create_workflow(\"{}\")";
 inline constexpr std::string_view workflow_has_runs =
     "workflow '{}' has {} live runs; cancel them or wait until they end";
 inline constexpr std::string_view workflow_forwards_to_itself =
@@ -68,15 +68,17 @@ inline constexpr std::string_view waits_at = "waits at step '{}'";
 inline constexpr std::string_view waits_at_call = "waits at step '{}' for run {}";
 inline constexpr std::string_view sleeps_at = "sleeps at step '{}'";
 inline constexpr std::string_view task_waits_no_longer =
-    "task {} of step '{}' of run {} no longer waits for it";
+    "task {} of step '{}' of run {} no longer waits for this run";
 inline constexpr std::string_view flow_deleted = "its flow was deleted";
 inline constexpr std::string_view input_of_run = "the run's input";
 inline constexpr std::string_view output_of_step = "the output of step '{}'";
-inline constexpr std::string_view run_missing = "run {} does not exist";
+inline constexpr std::string_view run_missing =
+    "run {} does not exist, or retention removed it; list the runs with store.runs()";
 inline constexpr std::string_view run_deleted =
     "run {} is deleted; trigger its workflow again instead";
 inline constexpr std::string_view run_ended =
-    "run {} has ended as {} and cannot be changed; retry or fork it instead";
+    "run {} has ended as {} and cannot be changed; fork it, or retry it if it failed or was "
+    "cancelled";
 inline constexpr std::string_view run_lost_message =
     "run {} is {} but has no message; restore it with repair() (pawl doctor --repair)";
 inline constexpr std::string_view run_not_failed =
@@ -102,8 +104,9 @@ inline constexpr std::string_view waits_for_workflow = "waits for a run of workf
 
 // Flows and tasks.
 inline constexpr std::string_view flow_missing =
-    "flow '{}' does not exist; create it with create_flow(), or use trigger() if it is a workflow "
-    "in code";
+    "flow '{}' does not exist; create it with store.create_flow(\"{}\"), or use trigger() if it is "
+    "a "
+    "workflow in code";
 inline constexpr std::string_view not_a_flow =
     "{} '{}' exists and is not a flow; choose another name";
 inline constexpr std::string_view flow_has_runs =
@@ -118,9 +121,11 @@ inline constexpr std::string_view map_depends_on_several =
 inline constexpr std::string_view dependency_missing =
     "{} depends on '{}', which the flow does not have; add that step first";
 inline constexpr std::string_view not_json = "{}: {} is not JSON: {}";
-inline constexpr std::string_view value_differs = "{} is {}, not {}";
-inline constexpr std::string_view step_differs = "step {} is '{}', not '{}'";
-inline constexpr std::string_view steps_differ = "it has {} steps, not {}";
+inline constexpr std::string_view value_differs = "{} is {} in the store, {} in the declaration";
+inline constexpr std::string_view step_differs =
+    "step {} is '{}' in the store, '{}' in the declaration";
+inline constexpr std::string_view steps_differ =
+    "it has {} steps in the store, {} in the declaration";
 inline constexpr std::string_view task_unreported = "no report within its lease (attempt {})";
 inline constexpr std::string_view condition_unmet = "the condition of step '{}' is not met";
 inline constexpr std::string_view condition_failed =
@@ -133,13 +138,17 @@ inline constexpr std::string_view input_must_be_array =
     "the input of flow '{}' must be a JSON array: its map step '{}' has one task per element";
 
 // Workers, schedules, outbox, retention.
-inline constexpr std::string_view worker_missing = "worker {} does not exist";
-inline constexpr std::string_view worker_cannot = "worker {} is {}: {} is not possible";
+inline constexpr std::string_view worker_missing =
+    "worker {} does not exist, or its row was removed; list the workers with store.workers()";
+inline constexpr std::string_view worker_cannot =
+    "worker {} is {}; event '{}' is not allowed in this status";
 inline constexpr std::string_view worker_is_live =
     "worker {} is {}; only a stopped or lost worker can be deleted, so stop it first";
-inline constexpr std::string_view schedule_missing = "schedule '{}' does not exist";
+inline constexpr std::string_view schedule_missing =
+    "schedule '{}' does not exist; create it with store.create_schedule(), or list the schedules "
+    "with store.schedules()";
 inline constexpr std::string_view event_not_parked =
-    "outbox event {} does not exist or is not parked";
+    "outbox event {} is not parked, or does not exist; only parked events can be retried";
 inline constexpr std::string_view retention_of_store =
     "retention of {} applies to the whole store; do not name a queue or workflow";
 inline constexpr std::string_view retention_of_one =
@@ -149,6 +158,7 @@ inline constexpr std::string_view retention_count = "retention of {}: count must
 inline constexpr std::string_view retention_by_age =
     "retention of {} is by age only; do not set a count";
 inline constexpr std::string_view no_archive =
-    "queue '{}' belongs to a workflow and has no archive; set success, failed or events";
+    "queue '{}' belongs to a workflow and has no archive; set retention of kind success, failed or "
+    "events instead";
 
 }  // namespace pawl::model::texts

@@ -99,7 +99,7 @@ void Checker::check_handlers() const {
         if (!names.insert(spec.queue).second)
             refuse(
                 ErrorCode::invalid_argument,
-                fmt::format("two handlers for {} '{}'", kind_of(spec), spec.queue)
+                fmt::format("{} '{}' has two handlers; remove one", kind_of(spec), spec.queue)
             );
         if (spec.flow) {
             check_flow(spec);
@@ -132,14 +132,18 @@ void Checker::check_queue(const HandlerSpec& spec) const {
             )
         );
     if (std::ranges::find(known_.queues, spec.queue, &QueueInfo::name) == known_.queues.end())
-        refuse(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, spec.queue));
+        refuse(
+            ErrorCode::queue_not_found,
+            fmt::format(model::texts::queue_missing, spec.queue, spec.queue)
+        );
 }
 
 void Checker::check_workflow(const HandlerSpec& spec) const {
     const WorkflowInfo* workflow = find(spec.queue);
     if (workflow == nullptr && !may_come_later())
         refuse(
-            ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, spec.queue)
+            ErrorCode::workflow_not_found,
+            fmt::format(model::texts::workflow_missing, spec.queue, spec.queue)
         );
     if (workflow != nullptr && workflow->is_flow)
         refuse(
@@ -160,7 +164,10 @@ void Checker::check_flow(const HandlerSpec& spec) const {
     if (shape != known_.flows.end()) {
         check_steps(*shape, *spec.flow);
     } else if (!may_come_later()) {
-        refuse(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, spec.queue));
+        refuse(
+            ErrorCode::flow_not_found,
+            fmt::format(model::texts::flow_missing, spec.queue, spec.queue)
+        );
     }
 }
 
@@ -198,9 +205,10 @@ void Checker::check_step(
             ErrorCode::workflow_not_found,
             fmt::format(
                 "workflow '{}', the handler of {}, does not exist; create it with "
-                "create_workflow()",
+                "store.create_workflow(\"{}\")",
                 entry.workflow,
-                whose
+                whose,
+                entry.workflow
             )
         );
 }

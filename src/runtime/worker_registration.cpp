@@ -53,7 +53,10 @@ void WorkerRuntime::register_again(WorkerId missing, std::string_view why) {
     log_->write(
         LogLevel::warning,
         fmt::format(
-            "registered again, dropped {} leases: worker {}: {}", dropped, missing.value(), why
+            "registered again as a new worker, dropped {} leases; worker {} is invalid: {}",
+            dropped,
+            missing.value(),
+            why
         )
     );
 }

@@ -310,13 +310,22 @@ StopReport WorkerRuntime::stop(Duration deadline) {
 }
 
 void WorkerRuntime::interrupt() {
-    transition(WorkerEvent::interrupt);
-    claimer_->pause();
+    pause_for(WorkerEvent::interrupt);
 }
 
 void WorkerRuntime::suspend() {
-    transition(WorkerEvent::suspend);
+    pause_for(WorkerEvent::suspend);
+}
+
+// Pauses before the write, which may take long while the database is away.
+void WorkerRuntime::pause_for(WorkerEvent event) {
     claimer_->pause();
+    try {
+        transition(event);
+    } catch (...) {
+        if (status() == WorkerStatus::polling) claimer_->resume();
+        throw;
+    }
 }
 
 void WorkerRuntime::resume() {

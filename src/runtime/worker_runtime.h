@@ -57,6 +57,7 @@ private:
     // know. A no-op if the worker has another id by now, or if it is stopping.
     void register_again(WorkerId missing, std::string_view why);
     WorkerStatus transition(WorkerEvent event);
+    void pause_for(WorkerEvent event);
     void apply_stored_status(WorkerStatus stored);
     [[nodiscard]] bool has_news();
     void set_status(WorkerStatus status);

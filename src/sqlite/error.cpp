@@ -44,13 +44,13 @@ Error busy_error(const ErrorContext& context) {
 Error not_installed_error(const std::string& file) {
     return {
         ErrorCode::not_installed,
-        fmt::format("'{}' has no pawl schema: call install() (or run: pawl install)", file)};
+        fmt::format("'{}' has no pawl schema; create it with store.install()", file)};
 }
 
 Error no_file_error(const std::string& file) {
     return {
         ErrorCode::not_installed,
-        fmt::format("'{}' does not exist: call install() (or run: pawl install)", file)};
+        fmt::format("'{}' does not exist; create it with store.install()", file)};
 }
 
 Error make_error(

@@ -75,8 +75,7 @@ void require_schema(Session& session) {
     throw Error(
         ErrorCode::schema_too_old,
         fmt::format(
-            "'{}' has schema version {}, this program needs {}: call install() (or run: pawl "
-            "install)",
+            "'{}' has schema version {}, this program needs {}; upgrade it with store.install()",
             file,
             version,
             newest_version()

@@ -44,6 +44,17 @@ TEST_F(DoctorCliTest, a_lost_run_is_found_and_repaired) {
     EXPECT_EQ(pawl_json({"message", "get", "job", "1"})["state"], "ready");
 }
 
+TEST_F(DoctorCliTest, ready_work_without_a_worker_is_a_notice) {
+    const Finished found = pawl({"doctor"});
+    EXPECT_EQ(found.code, 0);
+    EXPECT_TRUE(contains(found.out, "workflow job: 1 run is ready, no live worker handles it"));
+    EXPECT_FALSE(contains(found.out, "no problems found")) << found.out;
+    ASSERT_EQ(pawl({"trigger", "job", "2"}).code, 0);
+    EXPECT_TRUE(contains(pawl({"doctor"}).out, "workflow job: 2 runs are ready")) << found.out;
+    for (const char* id : {"1", "2"}) (void)pawl({"run", "cancel", id, "--reason", "no"});
+    EXPECT_TRUE(contains(pawl({"doctor"}).out, "no problems found"));
+}
+
 TEST_F(DoctorCliTest, a_paused_queue_is_a_notice) {
     ASSERT_EQ(pawl({"queue", "create", "mail"}).code, 0);
     ASSERT_EQ(pawl({"queue", "pause", "mail"}).code, 0);

@@ -39,7 +39,7 @@ protected:
         return std::to_string(pawl_json(std::move(words))["id"].get<long>());
     }
     json poll(const std::string& slug, const std::string& qty = "100") const {
-        return pawl_json({"flow", "poll", slug, "--qty", qty});
+        return pawl_json({"flow", "poll", slug, "--max", qty, "--lease", "30s"});
     }
     // The outcome is printed on standard output even if it is not a success.
     std::string report(Words words) const {
@@ -67,8 +67,8 @@ PAWL_FOR_EACH_BACKEND(FlowCliTest);
 TEST_P(FlowCliTest, a_flow_is_created_changed_listed_and_deleted) {
     const Finished made = pawl({"flow", "create", "web", "--max-attempts", "5", "--timeout", "2m"});
     EXPECT_EQ(made.code, 0) << made.err;
-    EXPECT_TRUE(contains(made.out, "max attempts 5, base delay 5s, timeout 2m"));
-    const json changed = pawl_json({"flow", "create", "web", "--base-delay", "500ms"});
+    EXPECT_TRUE(contains(made.out, "max attempts 5, backoff base 5s, timeout 2m"));
+    const json changed = pawl_json({"flow", "create", "web", "--backoff-base", "500ms"});
     EXPECT_EQ(changed["max_attempts"], 5);
     EXPECT_EQ(changed["base_delay"], 0.5);
     EXPECT_EQ(changed["timeout"], 120);

@@ -109,6 +109,37 @@ TEST_P(HintsCliTest, hints_have_the_number_of_the_run) {
     EXPECT_TRUE(contains(report, "pawl flow show " + started)) << report;
 }
 
+TEST_P(HintsCliTest, a_run_that_succeeded_cannot_be_retried) {
+    const auto id = cli().json({"flow", "start", "album"})["id"].dump();  // it has no steps
+    ASSERT_EQ(cli().json({"run", "show", id})["status"], "SUCCESS");
+    const auto said = complaint({"run", "cancel", id, "--reason", "no"});
+    EXPECT_TRUE(contains(said, "fork it, or retry it if it failed or was cancelled")) << said;
+    EXPECT_TRUE(contains(said, "pawl run fork " + id)) << said;
+    EXPECT_FALSE(contains(said, "pawl run retry")) << said;
+}
+
+TEST_P(HintsCliTest, hints_name_the_object_that_the_error_is_about) {
+    ASSERT_EQ(pawl({"flow", "add-step", "album", "a"}).code, 0);
+    const auto step = complaint({"flow", "add-step", "album", "a", "--timeout", "3s"});
+    EXPECT_TRUE(contains(step, "pawl flow shape album")) << step;
+    const auto archive = complaint({"retention", "set", "archive", "invoice", "--age", "1d"});
+    EXPECT_TRUE(contains(archive, "pawl retention set success invoice")) << archive;
+    const auto purge = complaint({"queue", "purge", "invoice", "--yes"});
+    EXPECT_TRUE(contains(purge, "cancel its runs instead")) << purge;
+}
+
+TEST_P(HintsCliTest, the_url_of_a_file_has_hints_about_files) {
+    const auto said = [](const std::string& url) { return Cli(url).run({"stats"}, "").err; };
+    for (const char* url : {"sqlite:/tmp", "sqlite:/nope/x.db"}) {
+        const auto missing = said(url);
+        EXPECT_TRUE(contains(missing, "check the path in --url")) << missing;
+        EXPECT_FALSE(contains(missing, "can be reached")) << missing;
+    }
+    const auto parameter = said("sqlite:demo.db?foo=1");
+    EXPECT_TRUE(contains(parameter, "unknown parameter 'foo'")) << parameter;
+    EXPECT_FALSE(contains(parameter, "--url")) << parameter;
+}
+
 TEST_P(HintsCliTest, a_group_needs_a_command) {
     const auto said = complaint({"queue"});
     EXPECT_TRUE(contains(said, "pawl queue needs a command: create, list")) << said;

@@ -1,5 +1,6 @@
 // Runs as people see them: within 80 columns, with what they wait for, in color on a terminal.
 #include <algorithm>
+#include <regex>
 #include <sstream>
 
 #include "cli/store_cli_fixture.h"
@@ -109,6 +110,9 @@ TEST_P(RunsCliTest, a_narrow_table_keeps_what_matters) {
     EXPECT_TRUE(contains(list, "…"));
     const std::string history = pawl_with({"COLUMNS=80"}, {"run", "history", "3"}).out;
     EXPECT_TRUE(contains(history, "step 'charge_card' failed")) << history;
+    EXPECT_TRUE(
+        std::regex_search(history, std::regex("\\n[0-9]{2}-[0-9]{2} [0-9:]{8}\\.[0-9]{3}  "))
+    ) << history;
     const std::string full = pawl_with({"COLUMNS=80"}, {"run", "list", "--full"}).out;
     EXPECT_TRUE(contains(full, refusal));
     EXPECT_FALSE(contains(full, "…"));

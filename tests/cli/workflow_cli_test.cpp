@@ -317,7 +317,9 @@ TEST_F(WorkflowCliTest, worker_commands_report_the_resulting_status) {
     const auto id = std::to_string(worker_->id().value());
     const Finished asked = pawl({"worker", "suspend", id});
     EXPECT_EQ(asked.code, 0) << asked.err;
-    EXPECT_TRUE(contains(asked.out, "suspend requested; the worker follows"));
+    EXPECT_TRUE(
+        contains(asked.out, "suspend requested; takes effect at the worker's next heartbeat")
+    );
     const Finished obeyed = pawl({"worker", "stop", id, "--wait"});
     EXPECT_EQ(obeyed.code, 0) << obeyed.err;
     EXPECT_TRUE(contains(obeyed.out, "is STOPPED"));

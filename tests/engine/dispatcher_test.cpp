@@ -166,7 +166,9 @@ TEST_P(DispatcherTest, an_error_with_bytes_that_no_database_takes_is_kept_all_th
     EXPECT_TRUE(contains(event("a-1").last_error, "bad "));
 }
 
-TEST_P(DispatcherTest, one_aggregate_is_with_the_sink_once_at_a_time_and_several_side_by_side) {
+TEST_P(
+    DispatcherTest, events_of_one_aggregate_are_delivered_one_at_a_time_and_aggregates_concurrently
+) {
     for (const char* name : {"a", "b", "c"}) publish(name, 10);
     std::mutex mutex;
     std::condition_variable changed;
@@ -237,6 +239,27 @@ TEST_P(DispatcherTest, a_started_one_delivers_what_is_published_here_and_elsewhe
     EXPECT_EQ(event("d-1").status, OutboxStatus::pending);
     running.start();
     EXPECT_TRUE(eventually([&] { return event("d-1").status == OutboxStatus::published; }));
+}
+
+TEST_P(DispatcherTest, a_stop_in_the_sink_only_requests_the_stop) {
+    publish("a", 3);
+    Dispatcher* running = nullptr;
+    std::atomic<int> delivered = 0;
+    auto stopping = dispatcher(
+        store(),
+        [&](const OutboxEvent&) {
+            ++delivered;
+            running->stop();
+            return SinkResult{};
+        },
+        {.concurrency = 2, .poll_interval = 1h}
+    );
+    running = &stopping;
+    stopping.start();
+    EXPECT_TRUE(eventually([&] { return event("a-1").status == OutboxStatus::published; }));
+    stopping.stop();
+    EXPECT_EQ(delivered, 1) << "the other events were given back";
+    EXPECT_EQ(event("a-2").status, OutboxStatus::pending);
 }
 
 // The clock is stopped, so no lease expires, and no poll is due within the hour.

@@ -63,7 +63,7 @@ TEST_P(FlowWorkerChecksTest, two_handlers_for_a_flow_are_refused) {
     flow("flow").step("a").create(store());
     const FlowHandlers handlers = FlowHandlers().on("a", nothing);
     const Error error = refusal(worker("w").flow("flow", handlers).flow("flow", handlers));
-    EXPECT_TRUE(contains(error.what(), "two handlers for flow 'flow'"));
+    EXPECT_TRUE(contains(error.what(), "flow 'flow' has two handlers; remove one"));
 }
 
 TEST_P(FlowWorkerChecksTest, a_step_handled_by_an_unknown_workflow_is_refused) {

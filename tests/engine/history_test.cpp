@@ -122,7 +122,8 @@ TEST_P(HistoryTest, a_takeover_is_listed_between_its_deliveries) {
         "triggered, started, lease_lost, started, step_started a, step_succeeded a, run_succeeded"
     );
     EXPECT_TRUE(contains(
-        texts(held.id()), "no report about the run within the lease of delivery 1: delivered again"
+        texts(held.id()),
+        "lease of delivery 1 expired without a report: the run was delivered again"
     ));
     EXPECT_TRUE(contains(texts(held.id()), "delivered again (delivery 2)"));
 }

@@ -71,7 +71,7 @@ TEST_P(RunEndTest, a_deleted_run_has_ended) {
     Ends ends;
     const Run run = store().run(trigger());
     run.on_end(ends.callback());
-    run.remove("a mistake");
+    run.soft_delete("a mistake");
     ASSERT_EQ(ends.wait_for(1).size(), 1U);
     EXPECT_EQ(ends.wait_for(1).front().deleted_reason, "a mistake");
 }

@@ -460,8 +460,14 @@ TEST_P(FlowProtocolTest, bad_definitions_have_errors_of_their_own) {
         "forbidden_input_pattern is not JSON"
     );
     refused("add_step('flow', 'a', max_attempts => 2)", "PW017");
-    refused("add_step('flow', 'a', max_attempts => 2)", "max_attempts is the flow's, not 2");
-    refused("add_step('flow', 'b', array['a', 'c'])", "deps is {a}, not {a,c}");
+    refused(
+        "add_step('flow', 'a', max_attempts => 2)",
+        "max_attempts is the flow's in the store, 2 in the declaration"
+    );
+    refused(
+        "add_step('flow', 'b', array['a', 'c'])",
+        "deps is {a} in the store, {a,c} in the declaration"
+    );
     EXPECT_EQ(why("add_step('flow', 'd', array['c', 'b'])"), "") << "the same again";
 }
 
@@ -492,7 +498,7 @@ TEST_P(FlowProtocolTest, bad_calls_have_errors_of_their_own) {
     refused("ensure_flow('{\"slug\":\"f\",\"timeout\":\"x\"}')", "must be a number of seconds");
     refused(
         "ensure_flow('{\"slug\":\"flow\",\"steps\":[{\"slug\":\"a\"}]}')",
-        "PW017 flow 'flow' exists and differs: it has 4 steps, not 1"
+        "PW017 flow 'flow' exists and differs: it has 4 steps in the store, 1 in the declaration"
     );
     const std::string run = start_run();
     refused("resume(" + run + ", 'a')", "PW003 run " + run + " belongs to a flow");
@@ -529,7 +535,10 @@ TEST_P(FlowProtocolTest, its_shape_is_what_cpp_reads_and_writes) {
     EXPECT_EQ(store().flow_shape("copy").steps.size(), 3U);
     const std::string other =
         "replace(" + copy + "::text, '\"timeout\":60', '\"timeout\":6')::json";
-    EXPECT_TRUE(contains(why("ensure_flow(" + other + ")"), "timeout is 60000 ms, not 6000 ms"));
+    EXPECT_TRUE(contains(
+        why("ensure_flow(" + other + ")"),
+        "timeout is 60000 ms in the store, 6000 ms in the declaration"
+    ));
     EXPECT_EQ(sql().value("select ensure_flow(" + other + ", true)"), "recreated");
 }
 

@@ -1,6 +1,8 @@
 // A connection that breaks at the worst moment: between the commit and its answer.
 #include "support/gate.h"
 
+#include <future>
+
 #include "seam/backend.h"
 #include "support/store_test.h"
 
@@ -47,6 +49,14 @@ TEST_P(GateTest, an_enqueue_whose_request_is_lost_is_in_doubt_too) {
     const Error error = error_of([&] { far().enqueue(Json{"1"}); });
     EXPECT_TRUE(error.in_doubt());
     EXPECT_EQ(near().stats().ready, 0);
+}
+
+TEST_P(GateTest, opening_a_tenant_is_retried_while_the_server_is_away) {
+    gate().refuse_new_connections(true);
+    auto opened = std::async(std::launch::async, [&] { return far_store().tenant("other"); });
+    EXPECT_TRUE(eventually([&] { return contains(log_text(), "retrying"); }));
+    gate().refuse_new_connections(false);
+    EXPECT_EQ(opened.get().info().schema, "other");
 }
 
 TEST_P(GateTest, a_connection_that_died_while_idle_is_replaced_without_an_error) {

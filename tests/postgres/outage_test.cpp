@@ -1,4 +1,5 @@
 // What a worker keeps while the database is unreachable, or has locked its rows.
+#include <future>
 #include <latch>
 #include <pawl/json.h>
 
@@ -126,6 +127,36 @@ TEST_P(OutageTest, poll_once_gives_up_after_the_retry_timeout_and_can_be_called_
     gate().refuse_new_connections(false);
     EXPECT_EQ(made.poll_once(), 1);
     EXPECT_EQ(status(run), RunStatus::success);
+}
+
+TEST_P(OutageTest, suspend_stops_claiming_before_it_writes_the_status) {
+    make_workflow("job");
+    make_workflow("other");
+    auto made = worker("w").handle("job", [](Context&) {}).create(store());
+    auto other = worker("other").handle("other", [](Context&) {}).create(store());
+    made.start();
+    other.start();
+    const auto sql = database();
+    sql->run("set search_path = " + place().schema());
+    sql->run(
+        "begin; select from workers where worker_id = " + std::to_string(made.id().value()) +
+        " for update"
+    );
+    auto suspended = std::async(std::launch::async, [&] { made.suspend(); });
+    const auto watch = database();
+    EXPECT_TRUE(eventually([&] {
+        return watch->number(
+                   "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and "
+                   "datname = current_database()"
+               ) > 0;
+    }));
+    const RunId job = trigger("job");
+    EXPECT_TRUE(finished(trigger("other"))) << "another worker claims meanwhile";
+    sql->run("commit");
+    suspended.get();
+    EXPECT_EQ(status(job), RunStatus::queued);
+    made.resume();
+    EXPECT_TRUE(finished(job));
 }
 
 TEST_P(OutageTest, nothing_is_in_doubt_on_a_connection_that_ended_before) {

@@ -49,7 +49,9 @@ TEST_F(FileTest, reading_creates_no_file) {
     const SchemaReport report = store.verify();
     EXPECT_EQ(report.version, 0);
     ASSERT_EQ(report.problems().size(), 1U);
-    EXPECT_TRUE(contains(report.problems().front(), "does not exist: call install()"));
+    EXPECT_TRUE(
+        contains(report.problems().front(), "does not exist; create it with store.install()")
+    );
     EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
     store.install();
     EXPECT_TRUE(store.queues().empty()) << "the same store works after the install";

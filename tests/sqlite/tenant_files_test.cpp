@@ -28,7 +28,7 @@ protected:
     TempDirectory directory_;
 };
 
-TEST_F(TenantFilesTest, the_tenant_stands_before_the_last_ending) {
+TEST_F(TenantFilesTest, the_tenant_is_before_the_extension_of_the_file) {
     tenant_at("app.db", "?schema=tenant_a");
     EXPECT_TRUE(has_file("app.tenant_a.db"));
     EXPECT_FALSE(has_file("app.db")) << "it was not requested";

@@ -112,6 +112,10 @@ class EmbedSqlTest(unittest.TestCase):
         self.assertIn("raise exception 'run % is ''%'': it has ended', id", text)
         self.assertIn("format('run %s is ''%s'': it has ended', id", text)
 
+    def test_a_text_may_have_quotes(self):
+        self.write("src/model/texts.h", TEXTS.replace("it has ended", r'call retry(\"{}\")'))
+        self.assertIn("raise exception 'run % is ''%'': call retry(\"%\")', id", self.accepted("postgres_sql.h"))
+
     def test_an_unknown_text_is_refused(self):
         self.write("sql/sqlite/runs.sql", "-- name: refuse()\nselect '{text:run_lost}'\n")
         self.refused("runs.sql:2", "{text:run_lost} is not in")

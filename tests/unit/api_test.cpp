@@ -32,6 +32,20 @@ TEST(TriggerTest, a_typed_trigger_converts_to_an_untyped_one) {
     EXPECT_EQ(triggers.back().run().options.priority, 3);
 }
 
+TEST(FlowBuilderTest, setters_move_a_temporary_and_change_a_named_one) {
+    const auto& kept = flow("shop").max_attempts(5).step("a").map("b", "a").base_delay(1s);
+    EXPECT_EQ(kept.shape().steps.size(), 2U) << "a reference to the chain's end does not dangle";
+    EXPECT_EQ(kept.shape().options.backoff_base, 1s);
+    Flow named = flow(std::string_view("shop"));
+    named.step("a").on("a", workflow("job"));
+    EXPECT_EQ(named.handlers().entries().at("a").workflow, "job");
+    const auto& handlers = FlowHandlers().on("a", workflow("x")).on("b", [](TaskContext&) {});
+    EXPECT_EQ(handlers.entries().size(), 2U);
+}
+
+static_assert(std::is_same_v<decltype(worker("w").concurrency(1).lease(1s)), WorkerBuilder>);
+static_assert(std::is_same_v<decltype(std::declval<WorkerBuilder&>().port(1)), WorkerBuilder&>);
+
 TEST(WorkflowTest, a_typed_workflow_owns_its_name) {
     const auto made = [] {
         const std::string name = "a name that is too long for a short string";
@@ -47,6 +61,14 @@ TEST(FormatTest, ids_enums_and_counts_format_as_they_are_stored) {
     EXPECT_EQ(fmt::format("{}", RunStatus::success), "SUCCESS");
     EXPECT_EQ(fmt::format("{}", WhenUnmet::skip_cascade), "skip-cascade");
     EXPECT_EQ(fmt::format("{}", ErrorCode::wait_stopped), "wait_stopped");
+    EXPECT_EQ(fmt::format("{}", ArchiveFilter::dead), "dead");
+    EXPECT_EQ(fmt::format("{}", DeleteMode::if_empty), "if-empty");
+    EXPECT_EQ(fmt::format("{}", Compat::pgflow), "pgflow");
+    EXPECT_EQ(fmt::format("{}", EnsuredFlow::recreated), "recreated");
+    EXPECT_EQ(fmt::format("{}", EnsureMode::refuse_different), "refuse-different");
+    EXPECT_EQ(fmt::format("{}", SinkResult::Kind::reject), "reject");
+    EXPECT_EQ(fmt::format("{}", HttpSinkOptions::Mode::binary), "binary");
+    EXPECT_EQ(fmt::format("{}", LogLevel::debug), "debug");
     EXPECT_EQ(fmt::format("{}", Count{10'000, false}), "10000+");
 }
 

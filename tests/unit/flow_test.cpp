@@ -96,7 +96,9 @@ TEST(FlowModelTest, the_difference_of_two_steps_names_every_option) {
     given.options.required_input_pattern = Json{R"( {"a":1} )"};
     EXPECT_EQ(model::difference(stored, given), "") << "written differently, the same";
     given.deps = {"a"};
-    EXPECT_EQ(model::difference(stored, given), "deps is {a,b}, not {a}");
+    EXPECT_EQ(
+        model::difference(stored, given), "deps is {a,b} in the store, {a} in the declaration"
+    );
     const FlowStep other{
         "s",
         StepType::map,
@@ -110,16 +112,16 @@ TEST(FlowModelTest, the_difference_of_two_steps_names_every_option) {
          .when_exhausted = WhenExhausted::skip}};
     const std::string all = model::difference(stored, other);
     for (const std::string name :
-         {"step_type is single, not map",
-          "deps is {a,b}, not {}",
-          "max_attempts is 3, not 4",
-          "base_delay is the flow's, not 1000 ms",
-          "timeout is 5000 ms, not the flow's",
-          "start_delay is 0 ms, not 2000 ms",
-          "required_input_pattern is {\"a\":1}, not []",
-          "forbidden_input_pattern is none, not 1",  // words: ok
-          "when_unmet is skip, not fail",
-          "when_exhausted is fail, not skip"})
+         {"step_type is single in the store, map in the declaration",
+          "deps is {a,b} in the store, {} in the declaration",
+          "max_attempts is 3 in the store, 4 in the declaration",
+          "base_delay is the flow's in the store, 1000 ms in the declaration",
+          "timeout is 5000 ms in the store, the flow's in the declaration",
+          "start_delay is 0 ms in the store, 2000 ms in the declaration",
+          "required_input_pattern is {\"a\":1} in the store, [] in the declaration",
+          "forbidden_input_pattern is none in the store, 1 in the declaration",  // words: ok
+          "when_unmet is skip in the store, fail in the declaration",
+          "when_exhausted is fail in the store, skip in the declaration"})
         EXPECT_TRUE(contains(all, name));
 }
 
@@ -130,19 +132,28 @@ TEST(FlowModelTest, the_difference_of_two_flows_is_the_first_that_matters) {
     given.options = {};
     EXPECT_EQ(model::difference(stored, given), "") << "what is not given does not differ";
     given.options.task_timeout = 61s;
-    EXPECT_TRUE(contains(model::difference(stored, given), "timeout is 60000 ms, not 61000 ms"));
+    EXPECT_TRUE(contains(
+        model::difference(stored, given),
+        "timeout is 60000 ms in the store, 61000 ms in the declaration"
+    ));
     given = stored;
     given.steps[1].slug = "c";
-    EXPECT_EQ(model::difference(stored, given), "step 1 is 'b', not 'c'");
+    EXPECT_EQ(
+        model::difference(stored, given), "step 1 is 'b' in the store, 'c' in the declaration"
+    );
     given = stored;
     given.steps[1].deps = {};
     EXPECT_TRUE(contains(model::difference(stored, given), "step 'b': deps"));
     given = stored;
     given.steps.pop_back();
-    EXPECT_EQ(model::difference(stored, given), "it has 2 steps, not 1");
+    EXPECT_EQ(
+        model::difference(stored, given), "it has 2 steps in the store, 1 in the declaration"
+    );
     given = stored;
     given.steps.push_back({"c"});
-    EXPECT_EQ(model::difference(stored, given), "it has 2 steps, not 3");
+    EXPECT_EQ(
+        model::difference(stored, given), "it has 2 steps in the store, 3 in the declaration"
+    );
 }
 
 TEST(FlowModelTest, a_retry_waits_twice_as_long_each_time_up_to_an_hour) {

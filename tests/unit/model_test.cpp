@@ -101,7 +101,7 @@ TEST(WorkerStateTest, every_status_can_be_left_but_the_last) {
     }
 }
 
-TEST(WorkerStateTest, every_status_is_reached_and_no_pair_stands_twice) {
+TEST(WorkerStateTest, every_status_is_reached_and_no_pair_occurs_twice) {
     std::set<WorkerStatus> reached;
     std::set<std::pair<WorkerStatus, WorkerEvent>> pairs;
     for (const auto& [from, event, to] : model::worker_transitions) {

@@ -13,7 +13,7 @@ def read_texts(header):
     source = header.read_text()
     texts = {}
     for match in TEXT.finditer(source):
-        text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', match["literals"]))
+        text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', match["literals"])).replace(r'\"', '"')
         if re.search(r"[%\\{}]", text.replace("{}", "")):
             fail(header, f"text {match['name']}: only {{}} and plain characters except % can be translated")
         texts[match["name"]] = text

@@ -55,10 +55,33 @@ std::string paused_in_words(const QueueInfo& queue) {
     );
 }
 
+// "workflow order: 1 run is ready, no live worker handles it"
+std::string unhandled_in_words(const QueueInfo& queue, const Count& ready) {
+    const char* item = "message";
+    if (queue.kind == QueueKind::workflow) item = "run";
+    if (queue.kind == QueueKind::flow) item = "task";
+    const bool one = ready.value == 1 && ready.exact;
+    return fmt::format(
+        "{} {}: {} {}{} ready, no live worker handles it",
+        queue.kind == QueueKind::plain ? "queue" : to_string(queue.kind),
+        queue.name,
+        to_string(ready),
+        item,
+        one ? " is" : "s are"
+    );
+}
+
 void check_queues(const Store& store, Findings& findings) {
+    const auto all_stats = store.queue_stats();
     for (const QueueInfo& queue : store.queues()) {
-        if (!queue.paused) continue;
-        findings.push_back({Finding::Weight::notice, "queues", paused_in_words(queue)});
+        if (queue.paused)
+            findings.push_back({Finding::Weight::notice, "queues", paused_in_words(queue)});
+        const auto stats = std::ranges::find(all_stats, queue.name, &QueueStats::queue);
+        if (queue.paused || stats == all_stats.end()) continue;
+        if (stats->ready.value == 0 || stats->workers > 0) continue;
+        findings.push_back(
+            {Finding::Weight::notice, "queues", unhandled_in_words(queue, stats->ready)}
+        );
     }
 }
 
@@ -72,6 +95,7 @@ std::string text_of(const Findings& findings, const std::vector<LostWork>& repai
             finding.message
         );
     }
+    if (findings.empty()) text += "no problems found\n";
     return text + fmt::format("schema    version {}", version);
 }
 

@@ -20,8 +20,8 @@ namespace {
 
 struct PollArguments {
     std::string flow;
-    int qty = 1;
-    Duration vt = 30s;
+    int max = 1;
+    Duration lease = 30s;
 };
 
 struct ReportArguments {
@@ -34,7 +34,7 @@ struct ReportArguments {
 
 ExitCode poll(const Context& context, const PollArguments& arguments) {
     const auto tasks =
-        context.connect().poll_for_tasks(arguments.flow, arguments.qty, arguments.vt);
+        context.connect().poll_for_tasks(arguments.flow, arguments.max, arguments.lease);
     if (tasks.empty()) {
         if (context.json()) context.print("[]");
         context.remark("no task is ready");
@@ -208,9 +208,9 @@ void add_flow_work_commands(const Command& group) {
     const auto polled = std::make_shared<PollArguments>();
     group.add("poll", "Lease tasks and print them; report them before the lease ends")
         .argument("FLOW", polled->flow, "The flow")
-        .option("--qty", polled->qty, "Take at most this many (default 1)")
-        .option("--vt", polled->vt, "The lease of tasks without a timeout (default 30s)")
-        .examples("  pawl flow poll web_analysis --qty 10 --json | jq '.[].input'")
+        .option("--max,--qty", polled->max, "Take at most this many (default 1)")
+        .option("--lease,--vt", polled->lease, "The lease of tasks without a timeout (default 30s)")
+        .examples("  pawl flow poll web_analysis --max 10 --json | jq '.[].input'")
         .run([polled](const Context& context) { return poll(context, *polled); });
     add_reports(group);
 

@@ -69,21 +69,10 @@ std::string contents(const std::string& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-const char* ensured_in_words(EnsuredFlow ensured) {
-    switch (ensured) {
-        case EnsuredFlow::created:
-            return "created";
-        case EnsuredFlow::same:
-            return "same";
-        case EnsuredFlow::recreated:
-            return "recreated";
-    }
-    return "";
-}
-
 ExitCode ensure(const Context& context, const FlowArguments& arguments) {
     const auto shape = to_flow_shape(Json(contents(arguments.file)));
-    const auto ensured = ensured_in_words(context.connect().ensure_flow(shape, arguments.ensure));
+    const auto ensured =
+        std::string(to_string(context.connect().ensure_flow(shape, arguments.ensure)));
     context.answer(
         json_object({{"flow", shape.slug}, {"ensured", ensured}}),
         fmt::format("flow {}: {}", shape.slug, ensured)
@@ -110,7 +99,7 @@ ExitCode list_flows(const Context& context) {
         {Column{"FLOW"}.cut_to(16),
          Column{"STATE"}.status(),
          Column{"ATTEMPTS", Align::right}.left_out(3),
-         Column{"BASE DELAY", Align::right}.left_out(2),
+         Column{"BACKOFF BASE", Align::right}.left_out(2),
          {"TIMEOUT", Align::right},
          Column{"AUDIT"}.left_out(1),
          {"CREATED"}}
@@ -138,7 +127,7 @@ void add_create_flow(const Command& group, const std::shared_ptr<FlowArguments>&
             "--max-attempts", options.max_attempts, "Start a task at most this often (default 3)"
         )
         .option(
-            "--base-delay",
+            "--backoff-base,--base-delay",
             options.backoff_base,
             "The delay before the first retry; it doubles (default 5s)"
         )
@@ -170,7 +159,7 @@ void add_add_step(const Command& group, const std::shared_ptr<FlowArguments>& ar
             "Start a task at most this often (default: the flow's)"
         )
         .option(
-            "--base-delay",
+            "--backoff-base,--base-delay",
             options.backoff_base,
             "The delay before the first retry; it doubles (default: the flow's)"
         )

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/frame/commands.h"
+#include "cli/frame/error_output.h"
 #include "cli/frame/literals.h"
 #include "cli/output/render.h"
 #include "cli/output/table.h"
@@ -46,12 +47,28 @@ ExitCode list_policies(const Context& context) {
     return ExitCode::ok;
 }
 
+void set_retention(const Store& store, const RetentionArguments& arguments, const Keep& keep) {
+    try {
+        store.set_retention(arguments.kind, arguments.name, keep);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::workflow_queue) throw;
+        throw HintedError(
+            error.code(),
+            error.what(),
+            fmt::format(
+                "run: pawl retention set success {0} --age 30d   (or failed, or events)",
+                arguments.name
+            )
+        );
+    }
+}
+
 ExitCode set_policy(const Context& context, const RetentionArguments& arguments) {
     const bool limited = arguments.age || arguments.count;
     if (limited == (arguments.limit == RetentionArguments::Limit::none))
         throw UsageError("give --age, --count or both; or --forever");
     const Keep keep{arguments.age, arguments.count};
-    context.connect().set_retention(arguments.kind, arguments.name, keep);
+    set_retention(context.connect(), arguments, keep);
     context.answer(
         to_json(RetentionPolicy{arguments.kind, arguments.name, keep}),
         fmt::format(
@@ -148,7 +165,7 @@ void add_retention_commands(const Command& root) {
         .option(
             "--share",
             options->share,
-            "Percentage of the time to work; it pauses otherwise (default 50)"
+            "Percentage of time to spend pruning; the rest is pauses (default 50)"
         )
         .option(
             "--batch",

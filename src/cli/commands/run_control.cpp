@@ -117,7 +117,11 @@ void add_run_control_commands(const Command& group) {
         .option("--timeout", arguments->timeout, "Wait at most this long (default: no limit)")
         .examples("  pawl run wait 42 --timeout 30s");
     add_operation(
-        group, "resume", "Give the step at which a run waits its result", arguments, resume_run
+        group,
+        "resume",
+        "Set the result of the step that a run waits at, and resume the run",
+        arguments,
+        resume_run
     )
         .argument("STEP", arguments->step, "The step")
         .optional_argument(

@@ -147,7 +147,8 @@ void add_settle_commands(const Command& root) {
     add_settle(
         group,
         "fail",
-        "Record a failure and give the message back; at the maximum it is a dead letter",
+        "Record a failure and give the message back; after max_attempts failures it becomes a dead "
+        "letter",
         arguments,
         [](const Queue& queue, const Message& message, Arguments a) {
             return queue.fail(message, a.error, a.delay);

@@ -90,8 +90,8 @@ ExitCode move_worker(
         context.answer(
             to_json(worker),
             fmt::format(
-                "worker {} ({}): {} requested; the worker follows when it is notified, at its next "
-                "heartbeat at the latest",
+                "worker {} ({}): {} requested; takes effect at the worker's next heartbeat at the "
+                "latest",
                 id,
                 worker.name,
                 to_string(event)
@@ -198,7 +198,7 @@ void add_worker_commands(const Command& root) {
     add_transition(
         group,
         WorkerEvent::interrupt,
-        "Let poll_forever() return after the work that the worker holds"
+        "Stop polling after the current work; poll_forever() then returns"
     );
     add_transition(
         group, WorkerEvent::stop, "Let a worker finish the work that it holds, and stop"

@@ -31,21 +31,23 @@ std::string backoff(const WorkflowInfo& workflow) {
     );
 }
 
-std::string settings(const WorkflowInfo& workflow) {
+std::string describe(const View& view, const WorkflowInfo& workflow) {
     return fmt::format(
-        "max attempts {}, backoff {} to {}, lease {}, run timeout {}, max strikes {}, {}, audit "
-        "{}, "
-        "publish {}",
+        "workflow      {}\nkind          {}\nstate         {}\nmax attempts  {}\nbackoff       {}\n"
+        "lease         {}\nrun timeout   {}\nmax strikes   {}\ndead letters  {}\n"
+        "audit         {}\npublish       {}\ncreated       {}",
+        workflow.name,
+        workflow.is_flow ? "flow" : "code",
+        view.status(workflow.paused ? "paused" : "active"),
         workflow.max_attempts,
-        short_duration(workflow.backoff_base),
-        short_duration(workflow.backoff_cap),
+        backoff(workflow),
         or_none(workflow.lease, "default"),
         or_none(workflow.run_timeout, "none"),
         workflow.max_strikes,
-        workflow.dead_letter_workflow.empty() ? "no dead letter workflow"
-                                              : "dead letters to " + workflow.dead_letter_workflow,
+        workflow.dead_letter_workflow.empty() ? "-" : workflow.dead_letter_workflow,
         to_string(workflow.audit),
-        to_string(workflow.publish)
+        to_string(workflow.publish),
+        view.time(workflow.created_at)
     );
 }
 
@@ -92,9 +94,7 @@ void add_create_workflow(const Command& group) {
         .run([arguments](const Context& context) {
             const auto workflow =
                 context.connect().create_workflow(arguments->name, arguments->options);
-            context.answer(
-                to_json(workflow), fmt::format("workflow {}: {}", workflow.name, settings(workflow))
-            );
+            context.answer(to_json(workflow), describe(context.view(), workflow));
             return ExitCode::ok;
         });
 }
@@ -138,34 +138,13 @@ ExitCode list_workflows(const Context& context) {
     return ExitCode::ok;
 }
 
-std::string describe(const View& view, const WorkflowInfo& workflow, const RunCounts& runs) {
-    return fmt::format(
-        "workflow      {}\nkind          {}\nstate         {}\nmax attempts  {}\nbackoff       {}\n"
-        "lease         {}\nrun timeout   {}\nmax strikes   {}\ndead letters  {}\n"
-        "audit         {}\npublish       {}\ncreated       {}\nruns          {}",
-        workflow.name,
-        workflow.is_flow ? "flow" : "code",
-        view.status(workflow.paused ? "paused" : "active"),
-        workflow.max_attempts,
-        backoff(workflow),
-        or_none(workflow.lease, "default"),
-        or_none(workflow.run_timeout, "none"),
-        workflow.max_strikes,
-        workflow.dead_letter_workflow.empty() ? "-" : workflow.dead_letter_workflow,
-        to_string(workflow.audit),
-        to_string(workflow.publish),
-        view.time(workflow.created_at),
-        in_words(runs)
-    );
-}
-
 ExitCode show_workflow(const Context& context, const std::string& name) {
     const Store store = context.connect();
     const auto workflow = store.workflow_info(name);
     const auto runs = store.count_runs({.workflow = name});
     context.answer(
         with_field(to_json(workflow), "runs", to_json(runs)),
-        describe(context.view(), workflow, runs)
+        describe(context.view(), workflow) + "\nruns          " + in_words(runs)
     );
     return ExitCode::ok;
 }

@@ -15,7 +15,8 @@ struct Instead {
 };
 
 Instead instead_of(QueueUse use) {
-    constexpr const char* runs = "run: pawl run list --workflow {}   (and cancel runs instead)";
+    constexpr const char* runs =
+        "cancel its runs instead; to list them: pawl run list --workflow {}";
     switch (use) {
         case QueueUse::enqueue:
             return {

@@ -85,6 +85,7 @@ private:
             if (option->get_items_expected_max() == 0) continue;  // a flag
             const auto type = option->get_type_name();
             const bool first = value_options_.insert(name).second;
+            for (const auto& alias : option->get_lnames()) value_options_.insert("--" + alias);
             if (first && type.find('|') != std::string::npos) add_choices(name, type);
         }
     }

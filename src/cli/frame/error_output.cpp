@@ -122,13 +122,45 @@ std::string_view run_in(std::string_view message) {
     return number.substr(0, std::min(number.find_first_not_of("0123456789"), number.size()));
 }
 
-std::string_view name_in(std::string_view message) {
-    const auto begin = message.find('\'');
+// The object that the hint of a code is about. A message may name others first: "step 'a' of flow
+// 'web' exists and differs".
+std::string_view noun_of(ErrorCode code) {
+    if (code == ErrorCode::queue_not_found || code == ErrorCode::queue_not_empty ||
+        code == ErrorCode::message_not_found || code == ErrorCode::workflow_queue)
+        return "queue '";
+    if (code == ErrorCode::workflow_not_found) return "workflow '";
+    if (code == ErrorCode::flow_not_found || code == ErrorCode::flow_mismatch) return "flow '";
+    if (code == ErrorCode::schedule_not_found) return "schedule '";
+    return "'";
+}
+
+std::string_view name_in(std::string_view message, ErrorCode code) {
+    const auto noun = noun_of(code);
+    const auto named = message.find(noun);
+    const auto begin =
+        named == std::string_view::npos ? message.find('\'') : named + noun.size() - 1;
     const auto end = message.find('\'', begin + 1);
     if (begin == std::string_view::npos || end == std::string_view::npos) return {};
     const auto name = message.substr(begin + 1, end - begin - 1);
     const bool plain = name.find_first_of(" \t\n\"$`") == std::string_view::npos;
     return plain ? name : std::string_view();
+}
+
+bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+// Hints that depend on more than the code.
+const char* hint_for(const Context& context, const Error& error) {
+    const std::string_view message = error.what();
+    if (error.code() == ErrorCode::run_finished && contains(message, "ended as SUCCESS"))
+        return hint_for(ErrorCode::run_not_failed);
+    if (error.code() == ErrorCode::invalid_url && contains(message, "parameter '"))
+        return "";  // the message says what to write
+    if (error.code() == ErrorCode::connection_failed && context.url.starts_with("sqlite:"))
+        return "check the path in --url (or PAWL_URL): a file in a directory that exists and is "
+               "writable";
+    return hint_for(error.code());
 }
 
 std::vector<std::string>& command_words() {
@@ -143,8 +175,8 @@ void hide_passwords_of(std::vector<std::string> words) {
 }
 
 Failure describe(const Context& context, const Error& error) {
-    Failure failure{std::string(to_string(error.code())), error.what(), hint_for(error.code())};
-    const std::string name(name_in(failure.message));
+    Failure failure{std::string(to_string(error.code())), error.what(), hint_for(context, error)};
+    const std::string name(name_in(failure.message, error.code()));
     fill_in(failure.hint, "ID", run_in(failure.message));
     fill_in(failure.hint, "NAME", name);
     if (const auto* hinted = dynamic_cast<const HintedError*>(&error)) {

@@ -38,7 +38,9 @@ Number whole_number(const std::string& text) {
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, number);
     if (error != std::errc() || rest != end)
-        throw std::invalid_argument(fmt::format("'{}' is not a whole number in range", text));
+        throw std::invalid_argument(
+            fmt::format("'{}' is not a whole number (or is too large)", text)
+        );
     return number;
 }
 

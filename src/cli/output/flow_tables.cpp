@@ -71,7 +71,7 @@ bool is_notable(const TaskInfo& task) {
 
 std::string flow_settings(const FlowOptions& options) {
     return fmt::format(
-        "max attempts {}, base delay {}, timeout {}",
+        "max attempts {}, backoff base {}, timeout {}",
         number_text(options.max_attempts),
         duration_text(options.backoff_base),
         timeout_text(options.task_timeout)
@@ -85,7 +85,7 @@ std::string flow_shape_table(const View& view, const FlowShape& shape) {
          {"TYPE"},
          Column{"AFTER"}.cut_to(12),
          Column{"ATTEMPTS", Align::right}.left_out(5),
-         Column{"BASE DELAY", Align::right}.left_out(2),
+         Column{"BACKOFF BASE", Align::right}.left_out(2),
          Column{"TIMEOUT", Align::right}.left_out(4),
          Column{"START DELAY", Align::right}.left_out(1),
          Column{"EXHAUSTED"}.left_out(3),

@@ -11,7 +11,7 @@
 
 namespace pawl::cli {
 
-/// "max attempts 3, base delay 5s, timeout 1m"
+/// "max attempts 3, backoff base 5s, timeout 1m"
 [[nodiscard]] std::string flow_settings(const FlowOptions& options);
 /// As it is declared; "-" means the setting of the flow.
 [[nodiscard]] std::string flow_shape_table(const View& view, const FlowShape& shape);

@@ -253,7 +253,7 @@ std::string history_table(
     );
     for (const auto& entry : entries) {
         table.add(
-            {view.time(entry.at),
+            {view.short_time(entry.at),
              entry.kind,
              entry.delivery == 0 ? "-" : std::to_string(entry.delivery),
              workers.of(entry.worker),

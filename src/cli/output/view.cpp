@@ -21,6 +21,7 @@ namespace pawl::cli {
 namespace {
 
 constexpr std::size_t usual_width = 80;
+constexpr std::size_t narrow_width = 110;
 constexpr std::size_t longest_value = 1000;  // characters, unless --full is given
 
 constexpr std::string_view red = "\x1b[31m";
@@ -106,6 +107,13 @@ std::string View::time(Timestamp time) const {
     if (times != TimeStyle::local) return rfc3339(time);
     const auto fraction = time - std::chrono::floor<std::chrono::seconds>(time);
     return local_time(time, fmt::format(".{:06}", fraction.count()));
+}
+
+// 2026-11-18T08:20:29.123456Z
+std::string View::short_time(Timestamp at) const {
+    const std::string whole = time(at);
+    if (width == 0 || width >= narrow_width || full) return whole;
+    return whole.substr(5, 5) + " " + whole.substr(11, 12);
 }
 
 std::string View::seconds(Timestamp time) const {

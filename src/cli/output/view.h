@@ -29,6 +29,8 @@ struct View {
 
     /// With microseconds.
     [[nodiscard]] std::string time(Timestamp time) const;
+    /// Without the year and with milliseconds if lines are narrow: "11-18 08:20:29.123".
+    [[nodiscard]] std::string short_time(Timestamp time) const;
     /// Without a fraction.
     [[nodiscard]] std::string seconds(Timestamp time) const;
     [[nodiscard]] std::string seconds_or_dash(const std::optional<Timestamp>& time) const;

@@ -124,7 +124,7 @@ Error to_error(const ServerError& error, std::string_view schema) {
         return {
             ErrorCode::not_installed,
             fmt::format(
-                "schema '{}' is missing or incomplete ({}): call install() (or run: pawl install)",
+                "schema '{}' is missing or incomplete ({}); create it with store.install()",
                 schema,
                 error.message
             )};

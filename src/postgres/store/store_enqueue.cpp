@@ -54,7 +54,9 @@ std::vector<MessageId> PostgresStore::enqueue_in(
     name.text_array(std::span(&queue, 1));
     const Rows found = user_tx.run(sql::resolve_queues, name);
     if (found.int8(0, sql::row::ResolveQueues::queue_id) == 0) {
-        throw Error(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, queue));
+        throw Error(
+            ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, queue, queue)
+        );
     }
     if (found.boolean(0, sql::row::ResolveQueues::is_workflow)) {
         throw Error(ErrorCode::workflow_queue, fmt::format(model::texts::queue_of_workflow, queue));

@@ -59,10 +59,13 @@ void require_workflows(const Rows& found, std::span<const NewRun> runs) {
         const std::string& name = runs[i].workflow;
         if (!found.boolean(static_cast<int>(i), Row::is_workflow))
             throw Error(
-                ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name)
+                ErrorCode::workflow_not_found,
+                fmt::format(model::texts::workflow_missing, name, name)
             );
         if (runs[i].flow && !found.boolean(static_cast<int>(i), Row::is_flow))
-            throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, name));
+            throw Error(
+                ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, name, name)
+            );
     }
 }
 

@@ -1,10 +1,8 @@
 // A run of a flow inside a write transaction: applies the end of a step and all its effects.
 //
 //   a step is done (SUCCESS, SKIPPED)  -> each dependent counts down; at 0 it becomes ready
-//   a step becomes ready               -> its condition is evaluated; then its tasks are created
-//   or,
-//                                         if a map has no elements or the condition is not met, it
-//                                         is done
+//   a step becomes ready               -> its condition is evaluated and its tasks are created; it
+//                                         is done if it is a map without elements, or skipped
 //   all steps are done                 -> the run is SUCCESS
 //   a step fails                       -> the run is ERROR, its open steps and tasks are CANCELLED
 //

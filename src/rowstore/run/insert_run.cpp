@@ -110,7 +110,8 @@ std::vector<Triggered> insert_runs(
         }
         if (run.flow && !workflow.is_flow)
             throw Error(
-                ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, run.workflow)
+                ErrorCode::flow_not_found,
+                fmt::format(model::texts::flow_missing, run.workflow, run.workflow)
             );
     }
     prefetch_keys(scope.session, runs, workflows);
@@ -172,7 +173,9 @@ FoundWorkflow require_workflow(Session& session, const std::string& name) {
             rows.id<QueueId>(Row::workflow_id),
             rows.flag(Row::is_flow),
             to_audit_level(rows.text(Row::audit))};
-    throw Error(ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name));
+    throw Error(
+        ErrorCode::workflow_not_found, fmt::format(model::texts::workflow_missing, name, name)
+    );
 }
 
 }  // namespace pawl::rowstore

@@ -71,7 +71,9 @@ seam::Dequeued RowStore::dequeue(
 ) {
     const auto found = find_queue(queue);
     if (!found)
-        model::refuse(ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, queue));
+        model::refuse(
+            ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, queue, queue)
+        );
     if (found->kind != QueueKind::plain)
         model::refuse(
             ErrorCode::workflow_queue,

@@ -39,7 +39,7 @@ QueueId require_flow(Session& session, const std::string& slug) {
     Rows rows = session.query(sql::flow_id, std::string_view(slug));
     if (rows.next() && !rows.null(Row::workflow_id) && rows.flag(Row::is_flow))
         return rows.id<QueueId>(Row::workflow_id);
-    throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, slug));
+    throw Error(ErrorCode::flow_not_found, fmt::format(model::texts::flow_missing, slug, slug));
 }
 
 QueueId create_flow_queue(Session& session, const std::string& slug, Timestamp now) {

@@ -19,7 +19,7 @@ QueueId find_queue_id(Session& session, const std::string& name) {
 }
 
 Error not_found_error(const std::string& name) {
-    return {ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name)};
+    return {ErrorCode::queue_not_found, fmt::format(model::texts::queue_missing, name, name)};
 }
 
 // Returns id 0 if the name does not exist.

@@ -23,3 +23,15 @@ using OpenMetrics = std::function<
     std::unique_ptr<MetricsEndpoint>(const WorkerOptions&, std::shared_ptr<const WorkerMeters>)>;
 
 }  // namespace pawl::runtime
+
+namespace pawl::inline v0::detail {
+
+// What the library pawl::metrics provides.
+struct MetricsLibrary {
+    std::unique_ptr<runtime::MetricsEndpoint> (*open
+    )(const WorkerOptions&,
+      std::shared_ptr<const runtime::WorkerMeters>,
+      std::shared_ptr<seam::Backend>);
+};
+
+}  // namespace pawl::inline v0::detail

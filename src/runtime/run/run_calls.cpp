@@ -19,7 +19,9 @@ Json RunCalls::call(const std::string& name, const NewRun& run) {
         throw Error(
             ErrorCode::invalid_argument,
             fmt::format(
-                "call '{}': an idempotency key cannot be set, each step calls its own run", name
+                "call '{}': remove the trigger's idempotency key; a call creates its run once "
+                "without it",
+                name
             )
         );
     model::check_new_run(run, run_.backend().options().max_payload_bytes);
@@ -30,7 +32,7 @@ Json RunCalls::call(const std::string& name, const NewRun& run) {
     const auto found =
         engine::retrying(run_.backend(), [&] { return run_.backend().workflows(run.workflow); });
     const auto fail = [&](const char* type, std::string_view text) {
-        const std::string what = fmt::format(fmt::runtime(text), run.workflow);
+        const std::string what = fmt::format(fmt::runtime(text), run.workflow, run.workflow);
         steps_.fail_step(std::move(record), {}, {Thrown::Kind::permanent, type, what, {}, {}});
     };
     if (found.empty()) fail("workflow_not_found", model::texts::workflow_missing);

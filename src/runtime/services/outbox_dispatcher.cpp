@@ -26,6 +26,9 @@ constexpr Duration dispatch_at_most_every = 20ms;
 
 constexpr std::array outbox_wakes{seam::outbox_changed};
 
+// Set in the threads that start() creates.
+thread_local const OutboxDispatcher* dispatcher_of_thread = nullptr;
+
 bool same_line(const OutboxDelivery& one, const OutboxDelivery& other) {
     return !one.event.aggregate.empty() && one.event.aggregate == other.event.aggregate;
 }
@@ -76,19 +79,26 @@ void OutboxDispatcher::start() {
     if (!threads_.empty()) return;
     shift_ = std::make_unique<Shift>(Mode::forever, *this);
     for (int i = 0; i < options_.concurrency; ++i)
-        threads_.emplace_back([this](const std::stop_token& stop) { work(*shift_, stop); });
+        threads_.emplace_back([this, &shift = *shift_] {
+            dispatcher_of_thread = this;
+            work(shift, shift.stopping.get_token());
+        });
 }
 
 void OutboxDispatcher::request_stop() {
     const std::lock_guard lock(lifecycle_);
-    for (std::jthread& thread : threads_) thread.request_stop();
+    if (shift_) shift_->stopping.request_stop();
 }
 
 void OutboxDispatcher::stop() {
+    if (dispatcher_of_thread == this) {  // the sink calls: a thread cannot join itself
+        shift_->stopping.request_stop();
+        return;
+    }
     const std::lock_guard lock(lifecycle_);
-    for (std::jthread& thread : threads_) thread.request_stop();
-    threads_.clear();  // joins
     if (!shift_) return;
+    shift_->stopping.request_stop();
+    threads_.clear();  // joins
     for (Line& line : shift_->lines) {
         std::vector<OutboxReport> unsent;
         for (const OutboxDelivery& delivery : line.events) unsent.push_back(given_back(delivery));

@@ -44,7 +44,9 @@ public:
     // All are idempotent. A stopped dispatcher can be started again.
     void start();
     void request_stop();  // returns immediately; no delivery begins anymore
-    void stop();          // waits for deliveries in progress, releases the other events
+    // Waits for deliveries in progress and releases the other events. Only requests the stop if the
+    // sink calls it.
+    void stop();
     // Returns the number of delivered events when nothing is due. Throws the store's errors.
     int dispatch_once();
 
@@ -60,6 +62,7 @@ private:
     struct Shift {
         Shift(Mode how, const OutboxDispatcher& dispatcher);
         const Mode mode;
+        std::stop_source stopping;  // in Mode::forever
         std::mutex mutex;
         std::condition_variable_any changed;
         std::deque<Line> lines;

@@ -230,7 +230,7 @@ TEST_P(ResumeTest, wake_lets_a_waiting_run_be_taken_up_now) {
     EXPECT_EQ(error_of([&] { store().wake(RunId(4711)); }).code(), ErrorCode::run_not_found);
 }
 
-TEST_P(ResumeTest, cancel_ends_a_run_wherever_it_stands) {
+TEST_P(ResumeTest, cancel_ends_a_run_in_every_live_status) {
     make_workflow();
     const RunId queued = trigger("job", {}, {.delay = 1h});
     const Held waiting = paused();

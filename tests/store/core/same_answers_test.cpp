@@ -131,7 +131,7 @@ TEST_P(SameAnswersTest, a_called_run_that_is_no_longer_needed_names_the_task) {
     store().complete_task(held.ref(), Json{"1"});
     EXPECT_EQ(
         error_in(store().runs({.workflow = "job"}).at(0).error).message,
-        fmt::format("task 0 of step 'a' of run {} no longer waits for it", run.value())
+        fmt::format("task 0 of step 'a' of run {} no longer waits for this run", run.value())
     );
 }
 
@@ -148,7 +148,7 @@ TEST_P(SameAnswersTest, a_run_called_by_a_task_of_a_skipped_step_names_the_task)
     store().fail_task(first.ref(), "broken");
     EXPECT_EQ(
         error_in(store().runs({.workflow = "job"}).at(0).error).message,
-        fmt::format("task 1 of step 'a' of run {} no longer waits for it", run.value())
+        fmt::format("task 1 of step 'a' of run {} no longer waits for this run", run.value())
     );
 }
 
@@ -181,12 +181,14 @@ TEST_P(SameAnswersTest, refused_definitions_of_flows_have_the_same_messages) {
         text_of_error([&] {
             store().add_step("flow", {"a", StepType::map, {"nope"}});
         }),
-        "step 'a' of flow 'flow' exists and differs: step_type is single, not map; deps is {}, not "
-        "{nope}; use a new name for a new version"
+        "step 'a' of flow 'flow' exists and differs: step_type is single in the store, map in the "
+        "declaration; deps is {} in the store, {nope} in the declaration; use a new name for a new "
+        "version"
     );
     EXPECT_EQ(
         text_of_error([&] { store().ensure_flow({"flow"}); }),
-        "flow 'flow' exists and differs: it has 1 steps, not 0; use a new name for a new version"
+        "flow 'flow' exists and differs: it has 1 steps in the store, 0 in the declaration; use a "
+        "new name for a new version"
     );
     (void)start_flow();
     EXPECT_EQ(
@@ -210,7 +212,8 @@ TEST_P(SameAnswersTest, every_refused_operation_of_a_workflows_queue_says_what_t
 TEST_P(SameAnswersTest, a_workflow_in_code_is_refused_as_a_flow_with_how_to_start_it) {
     make_workflow("job");
     const std::string expected =
-        "flow 'job' does not exist; create it with create_flow(), or use trigger() if it is a "
+        "flow 'job' does not exist; create it with store.create_flow(\"job\"), or use trigger() if "
+        "it is a "
         "workflow in code";
     EXPECT_EQ(text_of_error([&] { store().delete_flow_and_data("job"); }), expected);
 }

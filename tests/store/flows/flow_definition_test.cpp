@@ -341,11 +341,11 @@ TEST_P(FlowDefinitionTest, ensure_refuses_a_different_flow_with_the_difference) 
             .step("a", {}, {.start_delay = 5s})
             .step("x", {"a"})
             .step("c", {"a"}, {.max_attempts = 2}),
-        "max_attempts is 3, not 1; timeout is 60000 ms, not 1000 ms; step 'a': start_delay is 0 "
-        "ms, "
-        "not 5000 ms; step 1 is 'b', not 'x'; step 'c': max_attempts is the flow's, not 2; it has "
-        "4 "
-        "steps, not 3"
+        "max_attempts is 3 in the store, 1 in the declaration; timeout is 60000 ms in the store, "
+        "1000 ms in the declaration; step 'a': start_delay is 0 ms in the store, 5000 ms in the "
+        "declaration; step 1 is 'b' in the store, 'x' in the declaration; step 'c': max_attempts "
+        "is the flow's in the store, 2 in the declaration; it has 4 steps in the store, 3 in the "
+        "declaration"
     );
     EXPECT_EQ(store().ensure_flow(diamond().shape()), EnsuredFlow::same) << "nothing was changed";
 }

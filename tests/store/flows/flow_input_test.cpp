@@ -22,7 +22,8 @@ TEST_P(FlowInputTest, a_start_of_an_unknown_flow_reports_that_the_flow_does_not_
     EXPECT_EQ(error.code(), ErrorCode::flow_not_found);
     EXPECT_EQ(
         std::string(error.what()),
-        "flow 'nope' does not exist; create it with create_flow(), or use trigger() if it is a "
+        "flow 'nope' does not exist; create it with store.create_flow(\"nope\"), or use trigger() "
+        "if it is a "
         "workflow in code"
     );
 }
@@ -35,7 +36,8 @@ TEST_P(FlowInputInTransactionTest, a_start_of_an_unknown_flow_is_refused_as_with
     EXPECT_EQ(error.code(), ErrorCode::flow_not_found);
     EXPECT_EQ(
         std::string(error.what()),
-        "flow 'nope' does not exist; create it with create_flow(), or use trigger() if it is a "
+        "flow 'nope' does not exist; create it with store.create_flow(\"nope\"), or use trigger() "
+        "if it is a "
         "workflow in code"
     );
 }

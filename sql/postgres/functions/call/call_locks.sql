@@ -91,7 +91,8 @@ begin
         exit when above.runs is null;
         above.decisions := ({schema}.failure_decisions(
             above.messages, above.runs, above.runs, above.indexes, above.tasks, null, null)).decisions;
-        -- Of two items with the same caller the first one decides, but either may turn out to be the only one.
+        -- If two items have the same caller, the first one decides, and the other is 'cancelled' or 'superseded'. The
+        -- first may turn out to be blocked, so the locks are taken as if each of them decided.
         above.decisions := array_replace(array_replace(above.decisions, 'cancelled', 'fail'), 'superseded', 'skip');
         busy := {schema}.lock_siblings(above.decisions, above.runs, above.indexes, false);
         blocked := blocked || array(

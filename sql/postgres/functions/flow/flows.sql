@@ -54,7 +54,7 @@ begin
     from {schema}.queues q join {schema}.workflows w on w.workflow_id = q.queue_id
     where q.name = flow_slug and w.is_flow;
     if id is null then
-        raise exception '{text:flow_missing}', flow_slug using errcode = 'PW016';
+        raise exception '{text:flow_missing}', flow_slug, flow_slug using errcode = 'PW016';
     end if;
     return id;
 end
@@ -257,7 +257,7 @@ begin
         -- The workflow is locked before its queue, as in delete_workflow.
         perform from {schema}.workflows w where w.workflow_id = flow for key share;
         if not found then
-            raise exception '{text:flow_missing}', flow_slug using errcode = 'PW016';
+            raise exception '{text:flow_missing}', flow_slug, flow_slug using errcode = 'PW016';
         end if;
         -- Triggers hold the queue's lock shared: so a run gets all steps that its flow had at one moment.
         perform {schema}.lock_queue(flow);

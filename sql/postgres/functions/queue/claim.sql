@@ -22,8 +22,8 @@
 -- checked again, because another session has locked it), whether due rows were searched, the queue after which the next
 -- claim starts, and whether queues were left out. Its payload, if it is not null, is for logs: messages whose leases
 -- had ended (lost) with their workers, and messages that were not delivered because they are poison, with their queues
--- and reasons. A next_due that is not later than the current time means that due rows were left, and none of them is
--- older than it. It is the looked_at of the next claim; otherwise the current time is.
+-- and reasons. If next_due is not later than the current time, due rows were left, and none of them became due before
+-- next_due: the caller passes it to the next claim as looked_at. Otherwise it passes the current time.
 --
 -- The parts are in queue/claim_parts.sql, in the order in which a claim uses them:
 --   claim_scope    the queues from which it may take rows

@@ -59,7 +59,8 @@ end
 $$;
 comment on function {schema}.claim_scope is 'Internal: the queues from which a claim may take rows.';
 
--- The first ready rows of a queue, locked; after the floor, or above its priority, if these are enough.
+-- Locks and returns the first ready rows of a queue. With a floor it takes rows of higher priorities and rows after the
+-- floor; if these are fewer than qty, it starts again at the beginning.
 create or replace function {schema}.pick_ready(
     queue bigint, qty integer, floor_priority integer, floor_message bigint,
     out tids tid[], out ids bigint[]

@@ -68,7 +68,7 @@ declare
 begin
     select q.queue_id into found_id from {schema}.queues q where q.name = queue_name;
     if found_id is null then
-        raise exception '{text:queue_missing}', queue_name
+        raise exception '{text:queue_missing}', queue_name, queue_name
             using errcode = 'PW001';
     end if;
     return found_id;

@@ -71,7 +71,8 @@ begin
                    order by m.visible_at limit 1
                ) end,
                exists (select from {schema}.workflows w where w.audit = 'all' and w.workflow_id = queue),
-               -- One more than could be locked: another session has locked it, maybe without taking it.
+               -- If fewer than qty rows could be locked: the next ready row, which another session has locked. That
+               -- session may release it without taking it, so it must be checked again.
                case when coalesce(cardinality(coalesce(ids, p.first_ids)), 0) < claim_runs.qty then (
                    select m.visible_at from {schema}.messages m
                    where m.queue_id = queue and m.state = 'ready'

@@ -149,7 +149,7 @@ begin
         where q.name = n.name
     ) f on true;
     if unknown is not null then
-        raise exception '{text:workflow_missing}', unknown
+        raise exception '{text:workflow_missing}', unknown, unknown
             using errcode = 'PW007';
     end if;
     return ids;

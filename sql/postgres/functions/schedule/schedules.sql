@@ -82,7 +82,7 @@ begin
     where w.workflow_id = (select q.queue_id from {schema}.queues q where q.name = workflow)
     for key share;
     if id is null then
-        raise exception '{text:workflow_missing}', workflow using errcode = 'PW007';
+        raise exception '{text:workflow_missing}', workflow, workflow using errcode = 'PW007';
     end if;
     if coalesce(save_schedule.schedule_id, 0) = 0 then
         insert into {schema}.schedules
