@@ -232,7 +232,7 @@ TEST_P(PgflowTest, install_restores_constraints_of_its_tables) {
         "drop constraint run_ids_run_id_key; "
         "alter table pgflow.installed drop constraint installed_only_row_check"
     );
-    EXPECT_EQ(store().verify().problems.size(), 1U);
+    EXPECT_EQ(store().verify().problems().size(), 1U);
     EXPECT_EQ(store().install().repaired.size(), 1U);
     EXPECT_EQ(constraints(), all);
     EXPECT_TRUE(store().verify().ok());

@@ -7,6 +7,10 @@
 #include "runtime/metrics/meters.h"
 #include "seam/engine.h"
 
+namespace pawl::seam {
+class Backend;
+}
+
 namespace pawl::runtime {
 
 class MetricsEndpoint {

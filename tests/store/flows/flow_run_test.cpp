@@ -412,7 +412,7 @@ TEST_P(FlowRunTest, queued_runs_without_a_handler_fail) {
 }
 
 TEST_P(FlowRunTest, lists_of_running_runs_have_those_whose_next_task_is_not_taken) {
-    flow("flow", {.max_attempts = 1}).step("a").step("b", {"a"}).create(store());
+    flow("flow").max_attempts(1).step("a").step("b", {"a"}).create(store());
     const RunId begun = start_flow();
     const RunId taken = start_flow();
     const RunId failed = start_flow();
@@ -435,7 +435,7 @@ TEST_P(FlowRunTest, lists_of_running_runs_have_those_whose_next_task_is_not_take
     (void)fail(tasks[2]);
     EXPECT_EQ(status(failed), RunStatus::error);
     EXPECT_EQ(running(), (std::vector{taken, begun}));
-    store().run(taken).remove("test");
+    store().run(taken).soft_delete("test");
     EXPECT_EQ(running(), (std::vector{begun}));
     drain();
     EXPECT_TRUE(running().empty());
