@@ -43,7 +43,8 @@ cross join pawl_messages m on m.message_id in (
     where d.queue_id = q.queue_id and d.state <> 'ready' and d.visible_at > @now
     order by d.visible_at limit @reading
 )
-where m.state = 'leased' and m.worker_id = @worker_id and m.message_id > @after_message
+-- `+` keeps the planner from building an index of all messages.
+where +m.state = 'leased' and +m.worker_id = @worker_id and +m.message_id > @after_message
 order by m.message_id limit @max_rows;
 
 -- name: list_archive(queue_id, wanted_dead, after_message, max_rows) -> archived

@@ -24,7 +24,8 @@ inline bool sessions_have_ended(const Place& place, Database& database) {
     if (place.kind() != BackendKind::postgres) return true;
     return eventually([&] {
         return database.number(
-                   "select count(*) from pg_stat_activity where application_name = '" +
+                   "select count(*) from pg_stat_activity where datname = current_database() "
+                   "and application_name = '" +
                    session_name(place) + "'"
                ) == 0;
     });

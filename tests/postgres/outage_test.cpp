@@ -166,8 +166,9 @@ TEST_P(OutageTest, nothing_is_in_doubt_on_a_connection_that_ended_before) {
     const auto sql = database();
     const auto sessions = [&] {
         return sql->number(
-            "select count(*) from pg_stat_activity where query like '%" + place().schema() +
-            "%enqueue_batch%' and pid <> pg_backend_pid()"
+            "select count(*) from pg_stat_activity where datname = current_database() and "
+            "query like '%" +
+            place().schema() + "%enqueue_batch%' and pid <> pg_backend_pid()"
         );
     };
     EXPECT_EQ(sessions(), 1);

@@ -52,7 +52,7 @@ TEST_P(QueueLockTest, claims_and_reports_of_the_outbox_do_not_wait_for_one) {
         "select pg_advisory_lock(hashint8extended(0, 'outbox'::regclass::oid::bigint))"
     );
     sql().run("select publish('event', '1')");
-    const std::string claimed = at_once("select outbox_id from claim_outbox(1)");
+    const std::string claimed = at_once("select outbox_id from claim_outbox(1) where outbox_id is not null");
     EXPECT_NE(claimed, "");
     EXPECT_EQ(
         at_once("select (report_outbox(array[" + claimed + "], array[1], array['park']))[1]"),
@@ -82,7 +82,7 @@ TEST_P(QueueLockTest, a_claim_of_the_outbox_waits_for_reports_and_reports_do_not
     };
     const auto first = begin(report("1"));
     EXPECT_EQ(at_once(report("2")), "done");
-    auto claimed = waits("select outbox_id from claim_outbox(1)");
+    auto claimed = waits("select outbox_id from claim_outbox(1) where outbox_id is not null");
     first->run("commit");
     EXPECT_EQ(claimed.get(), "3");
 }

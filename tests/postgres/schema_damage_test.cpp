@@ -65,7 +65,8 @@ TEST_P(SchemaDamageTest, an_invalid_index_is_built_again_while_others_write) {
     auto installing = std::async(std::launch::async, [&] { return open().install(); });
     EXPECT_TRUE(eventually([&] {
         return base->number(
-                   "select count(*) from pg_stat_activity where query ilike '%index concurrently%' "
+                   "select count(*) from pg_stat_activity where datname = current_database() and "
+                   "query ilike '%index concurrently%' "
                    "and wait_event_type = 'Lock'"
                ) == 1;
     }));

@@ -256,10 +256,10 @@ std::vector<std::string> SqlKit::damage(Damage damage) const {
             sql->run("drop table " + table("worker_transitions"));
             return {"table " + shown("worker_transitions") + " is missing"};
         case Damage::lost_data:
-            sql->run("alter table " + table("calls") + " drop column caller_task");
+            sql->run("alter table " + table("retention") + " drop column inherited");
             sql->run("drop table " + table("signals"));
             return {
-                "column " + shown("calls") + ".caller_task is missing",
+                "column " + shown("retention") + ".inherited is missing",
                 "table " + shown("signals") + " is missing"};
         case Damage::added_column:
             sql->run("alter table " + table("messages") + " add column extra integer");

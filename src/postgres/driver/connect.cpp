@@ -1,4 +1,5 @@
 // Connects to the first host that answers; each host gets the whole timeout.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <fmt/format.h>
@@ -66,23 +67,33 @@ struct Wait {
     throw Error(code, message).mark_retryable();
 }
 
-// "FATAL:  28P01: password authentication failed ... LOCATION:  auth_failed, auth.c:331"
+// "FATAL: 28P01: password authentication failed ... LOCATION: auth_failed, auth.c:331"
 struct ServerMessage {
     std::string sqlstate;  // empty if the message is from libpq
     std::string text;
 };
 
+// A severity such as FATAL has no digits.
+bool is_sqlstate(std::string_view word) {
+    const auto allowed = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
+    return word.size() == 5 && std::ranges::all_of(word, allowed) &&
+           word.find_first_of("0123456789") != std::string_view::npos;
+}
+
 ServerMessage message_of(const PGconn* connection) {
     ServerMessage message{{}, connection_message(connection)};
     if (const auto location = message.text.find(" LOCATION:"); location != std::string::npos)
         message.text.erase(location);
-    const auto state = message.text.find(":  ");
-    const auto end = state + 8;
-    if (state == std::string::npos || message.text.size() < end + 2 ||
-        message.text.substr(end, 2) != ": ")
-        return message;
-    message.sqlstate = message.text.substr(state + 3, 5);
-    message.text.erase(state + 3, 7);
+    constexpr std::string_view separator = ": ";
+    for (auto at = message.text.find(separator); at != std::string::npos;) {
+        const auto begin = at + separator.size();
+        at = message.text.find(separator, begin);
+        if (at == std::string::npos || !is_sqlstate(message.text.substr(begin, at - begin)))
+            continue;
+        message.sqlstate = message.text.substr(begin, at - begin);
+        message.text.erase(begin, at + separator.size() - begin);
+        break;
+    }
     return message;
 }
 

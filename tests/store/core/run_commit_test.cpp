@@ -56,7 +56,7 @@ TEST_P(RunCommitTest, the_time_that_a_write_waited_in_the_worker_counts_for_the_
     for (const std::string id : {"result", "again", "call"}) {
         const Held held = trigger_and_claim();
         Write write = id == "result" ? checkpoint(held.lease(), id, 1)
-                                     : retry_step(held.lease(), id, 1, 1, 0s);
+                                     : retry_step(held.lease(), id, 1, 1, 1h);
         if (id == "result") {
             expect_start(write, *write.as<Checkpoint>().step);
             continue;
