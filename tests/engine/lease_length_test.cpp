@@ -112,9 +112,8 @@ TEST_P(LeaseLengthTest, the_registered_lease_does_not_depend_on_the_timeouts_of_
     const auto made = worker("w")
                           .flow(
                               "flow",
-                              FlowHandlers()
-                                  .on("a", [](TaskContext&) { return 1; })
-                                  .on("b", [](TaskContext&) { return 1; })
+                              FlowHandlers().on("a", [](TaskContext&) { return 1; }
+                              ).on("b", [](TaskContext&) { return 1; })
                           )
                           .create(store());
     EXPECT_EQ(store().worker_info(made.id()).lease, 1h);

@@ -270,9 +270,7 @@ TEST_P(PgflowTest, a_flow_or_step_that_exists_is_returned_unchanged) {
         );
     };
     const auto before = flow("'analyze_website'");
-    EXPECT_EQ(
-        flow("'analyze_website', max_attempts => 7, base_delay => 8, timeout => 9"), before
-    );
+    EXPECT_EQ(flow("'analyze_website', max_attempts => 7, base_delay => 8, timeout => 9"), before);
     EXPECT_EQ(
         step("'analyze_website', 'summary', max_attempts => 7, timeout => 9, start_delay => 3"),
         (std::vector<Row>{{"2", "1", "", "", "0"}})
