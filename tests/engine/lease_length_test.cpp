@@ -105,10 +105,7 @@ TEST_P(LeaseLengthTest, prefetched_messages_are_handed_back_before_their_lease_e
 
 // A worker holds tasks by its own lease, which heartbeats extend.
 TEST_P(LeaseLengthTest, the_registered_lease_does_not_depend_on_the_timeouts_of_tasks) {
-    flow("flow", {.task_timeout = 1s})
-        .step("a")
-        .step("b", {}, {.task_timeout = 2s})
-        .create(store());
+    flow("flow").timeout(1s).step("a").step("b", {}, {.task_timeout = 2s}).create(store());
     const auto made = worker("w")
                           .flow(
                               "flow",

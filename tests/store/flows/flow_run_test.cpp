@@ -412,7 +412,7 @@ TEST_P(FlowRunTest, queued_runs_without_a_handler_fail) {
 }
 
 TEST_P(FlowRunTest, lists_of_running_runs_have_those_whose_next_task_is_not_taken) {
-    flow("flow", {.max_attempts = 1}).step("a").step("b", {"a"}).create(store());
+    flow("flow").max_attempts(1).step("a").step("b", {"a"}).create(store());
     const RunId begun = start_flow();
     const RunId taken = start_flow();
     const RunId failed = start_flow();
