@@ -199,7 +199,7 @@ TEST_P(OutageTest, an_outage_is_two_log_lines_for_all_services_and_wake_ups) {
     };
     EXPECT_EQ(lines_with("database does not answer, retrying: "), 1) << text;
     EXPECT_EQ(lines_with("connected again after "), 1) << text;
-    EXPECT_EQ(lines_with("server closed the connection"), 1) << text;
+    EXPECT_EQ(lines_with("workers poll meanwhile"), 0) << text;
     EXPECT_EQ(lines_with("\t"), 0) << text;
 }
 
