@@ -195,14 +195,14 @@ _pawl() {
     ' workflow delete') words='--help --url --json --full --utc --local --color' ;;
     ' workflow metrics') words='--help --window --url --json --full --utc --local --color' ;;
     ' flow') words='create add-step shape ensure delete list start poll complete fail show --help --url --json --full --utc --local --color' ;;
-    ' flow create') words='--help --max-attempts --base-delay --timeout --url --json --full --utc --local --color' ;;
-    ' flow add-step') words='--help --dep --map --max-attempts --base-delay --timeout --start-delay --required --forbidden --when-unmet --when-exhausted --url --json --full --utc --local --color' ;;
+    ' flow create') words='--help --max-attempts --backoff-base --timeout --url --json --full --utc --local --color' ;;
+    ' flow add-step') words='--help --dep --map --max-attempts --backoff-base --timeout --start-delay --required --forbidden --when-unmet --when-exhausted --url --json --full --utc --local --color' ;;
     ' flow shape') words='--help --url --json --full --utc --local --color' ;;
     ' flow ensure') words='--help --force --url --json --full --utc --local --color' ;;
     ' flow delete') words='--help --force --url --json --full --utc --local --color' ;;
     ' flow list') words='--help --url --json --full --utc --local --color' ;;
     ' flow start') words='--help --priority --delay --at --key --max-attempts --parent --tag --wait --url --json --full --utc --local --color' ;;
-    ' flow poll') words='--help --qty --vt --url --json --full --utc --local --color' ;;
+    ' flow poll') words='--help --max --lease --url --json --full --utc --local --color' ;;
     ' flow complete') words='--help --delivery --url --json --full --utc --local --color' ;;
     ' flow fail') words='--help --delivery --url --json --full --utc --local --color' ;;
     ' flow show') words='--help --url --json --full --utc --local --color' ;;
