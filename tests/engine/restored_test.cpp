@@ -77,8 +77,7 @@ TEST_P(RestoredTest, a_worker_that_could_not_register_again_tries_until_it_has) 
     const auto base = database();
     const auto beats = [&] {
         return base->number(
-            "select beats from " + workers +
-            " where worker_id = " + std::to_string(before.value())
+            "select beats from " + workers + " where worker_id = " + std::to_string(before.value())
         );
     };
     EXPECT_TRUE(eventually([&] { return beats() > 2; }));

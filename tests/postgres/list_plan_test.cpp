@@ -215,9 +215,7 @@ TEST_P(ListPlanTest, the_messages_of_a_worker_are_found_among_few_of_each_queue)
         " set state = 'waiting', visible_at = now() + interval '1 year' where state = 'ready'"
     );
     EXPECT_LT(rows_read("list_held(7)"), few);
-    EXPECT_EQ(
-        session->number("select count(*) from " + place().schema() + ".list_held(7)"), 3
-    );
+    EXPECT_EQ(session->number("select count(*) from " + place().schema() + ".list_held(7)"), 3);
 }
 
 }  // namespace

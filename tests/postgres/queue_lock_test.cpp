@@ -48,9 +48,7 @@ TEST_P(QueueLockTest, enqueue_and_trigger_do_not_wait_for_it) {
 
 TEST_P(QueueLockTest, claims_and_reports_of_the_outbox_do_not_wait_for_one) {
     const auto other = session();
-    other->run(
-        "select pg_advisory_lock(hashint8extended(0, 'outbox'::regclass::oid::bigint))"
-    );
+    other->run("select pg_advisory_lock(hashint8extended(0, 'outbox'::regclass::oid::bigint))");
     sql().run("select publish('event', '1')");
     const std::string claimed = at_once("select outbox_id from claim_outbox(1)");
     EXPECT_NE(claimed, "");

@@ -94,9 +94,7 @@ protected:
         expect_search(sql::page_timed, "pawl_messages_due (queue_id=? AND visible_at");
         expect_search(sql::list_held, "pawl_messages_due (queue_id=? AND visible_at");
         expect_search(sql::list_held, "SEARCH m USING INTEGER PRIMARY KEY");
-        expect_page(
-            sql::list_running_flow, "pawl_runs_flow_started (workflow_id=? AND created_at"
-        );
+        expect_page(sql::list_running_flow, "pawl_runs_flow_started (workflow_id=? AND created_at");
         expect_search(sql::count_ready, "pawl_messages_ready (queue_id=?");
         expect_search(sql::count_timed, "pawl_messages_due (queue_id=? AND visible_at");
         expect_search(sql::count_done, "pawl_archive_aged (queue_id=?");

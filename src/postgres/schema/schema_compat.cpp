@@ -44,12 +44,11 @@ std::vector<store::Difference> damage_of(
     return differences;
 }
 
-// The script creates tables only if they are missing, so their constraints are compared and restored
-// one by one. A difference that remains is reported by verify().
+// The script creates tables only if they are missing, so their constraints are compared and
+// restored one by one. A difference that remains is reported by verify().
 store::Catalogue restore_tables(Connection& connection) {
     const store::Catalogue expected = expected_compat(connection);
-    for (const auto& difference :
-         damage_of(found_catalogue(connection, compat_schema), expected)) {
+    for (const auto& difference : damage_of(found_catalogue(connection, compat_schema), expected)) {
         if (difference.object.kind != "constraint") continue;
         try {
             ScriptSavepoint savepoint(connection);
@@ -85,9 +84,8 @@ bool has_compat(Connection& connection, const std::string& schema) {
 void apply_compat(Connection& connection, const std::string& schema) {
     const bool is_new = found_catalogue(connection, compat_schema).empty();
     run_compat_script(connection);
-    const CompatState state = state_of(
-        is_new ? found_catalogue(connection, compat_schema) : restore_tables(connection)
-    );
+    const CompatState state =
+        state_of(is_new ? found_catalogue(connection, compat_schema) : restore_tables(connection));
     Params params;
     params.text(schema).text(state.script).text(state.catalogue);
     connection.run(sql::record_compat, params, IfAnswerLost::doubt);
