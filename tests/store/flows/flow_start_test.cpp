@@ -224,7 +224,8 @@ TEST_P(FlowStartTest, a_workflow_in_code_cannot_be_started_as_a_flow) {
     diamond().create(store());
     make_workflow();
     const std::string refusal =
-        "flow 'job' does not exist; create it with create_flow(), or use trigger() if it is a "
+        "flow 'job' does not exist; create it with store.create_flow(\"job\"), or use trigger() if "
+        "it is a "
         "workflow in code";
     const auto expect_refusal = [&](const std::function<void()>& starts) {
         const Error error = error_of(starts);
