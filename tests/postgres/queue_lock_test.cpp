@@ -50,7 +50,8 @@ TEST_P(QueueLockTest, claims_and_reports_of_the_outbox_do_not_wait_for_one) {
     const auto other = session();
     other->run("select pg_advisory_lock(hashint8extended(0, 'outbox'::regclass::oid::bigint))");
     sql().run("select publish('event', '1')");
-    const std::string claimed = at_once("select outbox_id from claim_outbox(1) where outbox_id is not null");
+    const std::string claimed =
+        at_once("select outbox_id from claim_outbox(1) where outbox_id is not null");
     EXPECT_NE(claimed, "");
     EXPECT_EQ(
         at_once("select (report_outbox(array[" + claimed + "], array[1], array['park']))[1]"),
