@@ -1,4 +1,5 @@
 // The due rows of a claim: rows whose delay or lease has ended.
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "model/event_kinds.h"
@@ -140,6 +141,7 @@ void ClaimTransaction::add_due(const Candidate& candidate, int strikes) {
 // task may delete other messages of its run; those are not delivered.
 void ClaimTransaction::end_exhausted() {
     if (!poison_.empty() || !exhausted_.empty()) claim_.more = true;
+    std::ranges::sort(poison_, {}, &Poison::message);  // the same order of events on every store
     for (const Poison& poison : poison_) {
         std::string reason = settler_.bury_poison(poison.message, poison.strikes);
         claim_.poisoned.push_back({poison.message, poison.queue, std::move(reason)});

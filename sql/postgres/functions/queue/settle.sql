@@ -297,7 +297,8 @@ begin
     end if;
     perform {schema}.bury_tasks(message_ids, reasons, now_at);
     -- This deletes the messages of the runs, so that the statements below do not find them.
-    perform {schema}.fail_runs(array_agg(b.run_id), array_agg(b.type), array_agg(b.message))
+    perform {schema}.fail_runs(array_agg(b.run_id order by b.run_id), array_agg(b.type order by b.run_id),
+                               array_agg(b.message order by b.run_id))
     from (
         select r.run_id, case when b.reason like 'poison: %' then '{event:poison}' else '{event:buried}' end as type,
                regexp_replace(b.reason, '^poison: ', '') as message
