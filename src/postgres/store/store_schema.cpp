@@ -88,13 +88,12 @@ void PostgresStore::check_schema(Connection& connection) {
         version == 0 ? ErrorCode::not_installed : ErrorCode::schema_too_old,
         version == 0
             ? fmt::format(
-                  "there is no pawl schema '{}' in the database: call install() (or run: pawl "
-                  "install)",
+                  "there is no pawl schema '{}' in the database; create it with store.install()",
                   target_.schema
               )
             : fmt::format(
-                  "schema '{}' has version {}, this program needs {}: call install() (or run: pawl "
-                  "install)",
+                  "schema '{}' has version {}, this program needs {}; upgrade it with "
+                  "store.install()",
                   target_.schema,
                   version,
                   library_version()
