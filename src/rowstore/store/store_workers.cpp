@@ -138,7 +138,8 @@ WorkerStatus RowStore::transition_worker(WorkerId worker, WorkerEvent event) {
             }
             next = rows.text(0);
         }
-        const auto heard_at = model::is_by_operator(event) ? std::nullopt : std::optional(now);
+        std::optional<Timestamp> heard_at;
+        if (!model::is_by_operator(event)) heard_at = now;
         session.post(sql::set_worker_status, worker, std::string_view(next), heard_at);
         return to_status(next);
     });
