@@ -73,10 +73,7 @@ WorkerRuntime::WorkerRuntime(
         beat_interval,
         leases_,
         Heartbeat::Hooks{
-            [this] {
-                hand_back_stale();
-                log_->flush();
-            },
+            [this] { prepare_beat(); },
             [this](WorkerStatus stored) { apply_stored_status(stored); },
             [this](WorkerId missing, std::string_view why) { register_again(missing, why); },
             [this] { return has_news(); },
@@ -96,6 +93,12 @@ WorkerRuntime::WorkerRuntime(
             if (!run) return heartbeat_->check_now();
             if (leases_.holds(run)) heartbeat_->beat_now();
         });
+}
+
+void WorkerRuntime::prepare_beat() {
+    hand_back_stale();
+    log_->flush();
+    changes_before_beat_ = status_changes_;
 }
 
 bool WorkerRuntime::has_news() {
@@ -149,6 +152,7 @@ void WorkerRuntime::set_status(WorkerStatus status) {
     {
         const std::lock_guard lock(mutex_);
         status_ = status;
+        ++status_changes_;
     }
     changed_.notify_all();
 }
@@ -245,6 +249,22 @@ void WorkerRuntime::hand_back_stale() {
         );
 }
 
+// C++ code cannot be killed from outside: requests it to stop, releases its leases so that other
+// workers continue immediately, and fences off its later reports.
+void WorkerRuntime::abandon_stuck_handlers() {
+    std::vector<Write> writes;
+    const auto stuck = executor_->abandon();
+    for (const auto& call : stuck) {
+        if (call->dropped) continue;
+        for (const Message& message : call->messages())
+            writes.push_back({message.lease(), seam::Release{}});
+    }
+    stop_report_.stuck = static_cast<int>(stuck.size());
+    for (const std::string& line : executor_->describe_running())
+        log_->write(LogLevel::warning, "abandoned at the stop's deadline: " + line);
+    committer_->submit(std::move(writes), {});
+}
+
 StopReport WorkerRuntime::stop(Duration deadline) {
     const std::lock_guard only_one(stop_mutex_);
     if (stopped_) return stop_report_;
@@ -254,21 +274,7 @@ StopReport WorkerRuntime::stop(Duration deadline) {
     stop_taking();
     stop_report_.handed_back = hand_back(*committer_, leases_, executor_->take_unstarted()) +
                                claimer_->hand_back_suspects();
-    if (!executor_->wait_until_idle(until)) {
-        // C++ code cannot be killed from outside: request it to stop, release its leases so that
-        // other workers continue immediately, and fence off its later reports.
-        std::vector<Write> writes;
-        const auto stuck = executor_->abandon();
-        for (const auto& call : stuck) {
-            if (call->dropped) continue;
-            for (const Message& message : call->messages())
-                writes.push_back({message.lease(), seam::Release{}});
-        }
-        stop_report_.stuck = static_cast<int>(stuck.size());
-        for (const std::string& line : executor_->describe_running())
-            log_->write(LogLevel::warning, "abandoned at the stop's deadline: " + line);
-        committer_->submit(std::move(writes), {});
-    }
+    if (!executor_->wait_until_idle(until)) abandon_stuck_handlers();
     committer_->flush(std::max(until, Clock::now() + 1s));
     heartbeat_->stop();
     expiry_->stop();
@@ -336,6 +342,8 @@ void WorkerRuntime::resume() {
 // Applies a status that an operator has set in the store.
 void WorkerRuntime::apply_stored_status(WorkerStatus stored) {
     if (stored == status()) return;
+    // The answer may be older than a change by this process; the next heartbeat has the new status.
+    if (status_changes_ != changes_before_beat_) return;
     switch (stored) {
         case WorkerStatus::ready:
             if (started_ && !stopping_) start();  // resumed

@@ -61,8 +61,10 @@ private:
     void apply_stored_status(WorkerStatus stored);
     [[nodiscard]] bool has_news();
     void set_status(WorkerStatus status);
-    void stop_taking();  // no messages, fire times of schedules or outbox events
+    void stop_taking();   // no messages, fire times of schedules or outbox events
+    void prepare_beat();  // on the heartbeat's thread
     void hand_back_stale();
+    void abandon_stuck_handlers();
     void log_start();
     void log_drain(Duration deadline);
     // Without a deadline. Logs the running handlers after `stuck_after`, then every 30 seconds.
@@ -80,6 +82,8 @@ private:
     std::mutex mutex_;
     std::condition_variable_any changed_;
     WorkerStatus status_ = WorkerStatus::ready;
+    std::atomic<int> status_changes_ = 0;
+    int changes_before_beat_ = 0;  // used by the heartbeat's thread only
     std::atomic<bool> started_ = false;
     std::atomic<bool> stopping_ = false;
     bool stopped_ = false;
