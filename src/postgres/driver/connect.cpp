@@ -1,4 +1,4 @@
-// Connects to the first host that answers; each host gets the whole timeout.
+// Connects to the first host that answers; each address of each host gets the whole timeout.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -46,14 +46,16 @@ PgConnection start(const PostgresTarget& target, const Host& host) {
 }
 
 std::string where(const PGconn* connection) {
-    const char* host = PQhost(connection);
-    const char* port = PQport(connection);
-    const char* database = PQdb(connection);
+    const auto text = [](const char* value) { return value == nullptr ? "?" : value; };
+    const std::string_view host = text(PQhost(connection));
+    const std::string_view address = text(PQhostaddr(connection));
+    const bool is_known = !address.empty() && address != "?" && address != host;
     return fmt::format(
-        "PostgreSQL at {}:{}, database '{}'",
-        host == nullptr ? "?" : host,
-        port == nullptr ? "?" : port,
-        database == nullptr ? "?" : database
+        "PostgreSQL at {}{}:{}, database '{}'",
+        host,
+        is_known ? fmt::format(" ({})", address) : "",
+        text(PQport(connection)),
+        text(PQdb(connection))
     );
 }
 

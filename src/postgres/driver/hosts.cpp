@@ -1,8 +1,11 @@
 #include "postgres/driver/hosts.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <netdb.h>
 #include <pawl/error.h>
+#include <sys/socket.h>
 
 #include "postgres/driver/handles.h"
 #include "store/url.h"
@@ -37,9 +40,52 @@ std::string part(const std::vector<std::string>& parts, std::size_t index) {
     return index < parts.size() ? parts[index] : std::string();
 }
 
+bool is_socket_directory(const std::string& host) {
+    return host.empty() || host.front() == '/' || host.front() == '@';
+}
+
+using Addresses = std::unique_ptr<addrinfo, Deleter<freeaddrinfo>>;
+
+// One entry per address. A name that has one address, or none, is left to libpq: it connects, or
+// says why it cannot.
+std::vector<Host> with_addresses(const Host& host, const Resolve& resolve) {
+    if (!host.address.empty() || is_socket_directory(host.host)) return {host};
+    const auto addresses = resolve(host.host);
+    if (addresses.size() < 2) return {host};
+    std::vector<Host> entries;
+    for (const std::string& address : addresses)
+        entries.push_back({host.host, address, host.port, host.session_attrs});
+    return entries;
+}
+
 }  // namespace
 
-std::vector<Host> hosts_of(const std::string& url) {
+std::vector<std::string> addresses_of(const std::string& name) {
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(name.c_str(), nullptr, &wanted, &found) != 0) return {};
+    const Addresses owner(found);
+    std::vector<std::string> addresses;
+    for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+        std::array<char, NI_MAXHOST> text{};
+        if (getnameinfo(
+                entry->ai_addr,
+                entry->ai_addrlen,
+                text.data(),
+                text.size(),
+                nullptr,
+                0,
+                NI_NUMERICHOST
+            ) != 0)
+            continue;
+        if (std::ranges::find(addresses, text.data()) == addresses.end())
+            addresses.emplace_back(text.data());
+    }
+    return addresses;
+}
+
+std::vector<Host> hosts_of(const std::string& url, const Resolve& resolve) {
     const Options given(PQconninfoParse(url.c_str(), nullptr));
     const Options defaults(PQconndefaults());  // PGHOST and similar variables
     const auto value = [&](std::string_view keyword) {
@@ -49,24 +95,23 @@ std::vector<Host> hosts_of(const std::string& url) {
     const auto names = split(value("host"));
     const auto addresses = split(value("hostaddr"));
     const auto ports = split(value("port"));
-    const std::size_t count = std::max(names.size(), addresses.size());
-    if (count == 1) return {Host{}};
     std::vector<Host> hosts;
-    const auto add_all = [&](const std::string& session_attrs) {
-        for (std::size_t i = 0; i < count; ++i) {
-            const auto at = [&](const auto& parts) {
-                return i < parts.size() ? parts[i] : std::string();
-            };
-            hosts.push_back({at(names), at(addresses), part(ports, i), session_attrs});
-        }
-    };
-    if (value("target_session_attrs") == "prefer-standby") {  // of the set of hosts
-        add_all("standby");
-        add_all("any");
-    } else {
-        add_all({});
+    for (std::size_t i = 0; i < std::max(names.size(), addresses.size()); ++i) {
+        const auto at = [&](const auto& parts) {
+            return i < parts.size() ? parts[i] : std::string();
+        };
+        const Host host{at(names), at(addresses), part(ports, i), {}};
+        for (Host& entry : with_addresses(host, resolve)) hosts.push_back(std::move(entry));
     }
-    return hosts;
+    if (hosts.size() == 1) return {Host{}};
+    if (value("target_session_attrs") != "prefer-standby") return hosts;
+    // It applies to the set of hosts: a standby first, then any of them.
+    std::vector<Host> passes;
+    for (const char* const session_attrs : {"standby", "any"}) {
+        for (const Host& host : hosts)
+            passes.push_back({host.host, host.address, host.port, session_attrs});
+    }
+    return passes;
 }
 
 void refuse_unreadable(const PostgresTarget& target) {
