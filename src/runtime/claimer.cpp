@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <set>
 
 #include "base/deadline.h"
 #include "engine/reconnect.h"
-#include "model/rules.h"
 #include "runtime/sleep_until_stop.h"
 
 namespace pawl::runtime {
 
 namespace {
 
-constexpr Duration refresh_every = 1s;
 constexpr Duration check_unhandled_every = 200ms;
 constexpr Duration poll_without_notify = 500ms;  // if other processes cannot wake this one
 constexpr int max_claim = 1'000;
@@ -25,14 +21,6 @@ void set_stale_at(Call& call) {
 }
 
 }  // namespace
-
-bool Claimer::takes(const Source& source, const HandlerSpec& spec) const {
-    const auto is_its_own = [&](const Source& other) { return other.only == &spec; };
-    if (source.only != nullptr || std::ranges::any_of(sources_, is_its_own))
-        return source.only == &spec;
-    return (source.work == seam::Work::tasks) == (spec.flow != nullptr) &&
-           source.batch_size == spec.batch_size;
-}
 
 Claimer::Claimer(
     seam::Engine& backend,
@@ -49,55 +37,8 @@ Claimer::Claimer(
       meters_(parts.meters),
       log_(parts.log),
       outage_(backend.outage()),
-      suspects_(executor_, committer_, leases_) {
-    bool runs = false;
-    std::set<int> batch_sizes;  // of message handlers; runs are not batched
-    bool tasks = false;
-    for (const HandlerSpec& spec : options.handlers) {
-        names_.push_back(spec.queue);
-        if (spec.workflow) runs = true;
-        if (spec.flow) {
-            tasks = true;
-        } else {
-            batch_sizes.insert(spec.batch_size);
-        }
-    }
-    handles_workflows_ = runs || tasks;
-    for (const int size : batch_sizes)
-        add_source(runs && size == 1 ? seam::Work::runs : seam::Work::messages, size);
-    if (tasks) add_source(seam::Work::tasks, 1);
-    for (const HandlerSpec& spec : options.handlers) {
-        if (spec.flow) add_partial_source(spec);
-    }
-}
-
-Claimer::Source& Claimer::add_source(seam::Work work, int batch_size) {
-    sources_.push_back({work, batch_size, engine::ClaimStream(backend_, worker_, options_.lease)});
-    sources_.back().stream.set_work(work);
-    return sources_.back();
-}
-
-void Claimer::add_partial_source(const HandlerSpec& spec) {
-    const auto shape = engine::retrying(backend_, [&] { return backend_.flow_shape(spec.queue); });
-    if (!shape) return;
-    const auto& handlers = spec.flow->entries();
-    std::vector<std::string> handled;
-    std::vector<std::string> others;
-    for (const FlowStep& step : shape->steps)
-        (handlers.contains(step.slug) ? handled : others).push_back(step.slug);
-    if (others.empty()) return;
-    backend_.log().info(fmt::format(
-        "worker '{}' does not claim tasks of these steps of flow '{}', it has no handlers for "
-        "them: "
-        "{}",
-        options_.name,
-        spec.queue,
-        fmt::join(others, ", ")
-    ));
-    Source& source = add_source(seam::Work::tasks, 1);
-    source.only = &spec;
-    source.stream.set_steps(std::move(handled));
-}
+      suspects_(executor_, committer_, leases_),
+      sources_(backend, options, worker, log_) {}
 
 Claimer::~Claimer() {
     stop();
@@ -164,68 +105,6 @@ void Claimer::work(const std::stop_token& stop) {
     }
 }
 
-// A queue may be deleted and created again under the same name, so names are resolved regularly.
-void Claimer::refresh_queues() {
-    if (Clock::now() - refreshed_at_ < refresh_every) return;
-    const auto ids = backend_.resolve_queues(names_);
-    Specs specs;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        if (ids[i]) specs[ids[i]] = &options_.handlers[i];
-    }
-    if (handles_workflows_) {
-        refresh_workflows(specs);
-        std::erase_if(specs, [&](const auto& entry) {
-            return !can_handle(entry.first, *entry.second);
-        });
-    }
-    if (specs.size() < names_.size() &&
-        (specs_.size() != specs.size() || refreshed_at_ == Clock::time_point{}))
-        log_.write(LogLevel::warning, "some of its queues do not exist");
-    specs_ = std::move(specs);
-    queues_.clear();
-    for (Source& source : sources_) {
-        std::vector<QueueId> queues;
-        for (const QueueId id : ids) {
-            const auto spec = specs_.find(id);
-            if (spec != specs_.end() && takes(source, *spec->second)) queues.push_back(id);
-        }
-        queues_.insert(queues_.end(), queues.begin(), queues.end());
-        source.stream.set_queues(std::move(queues));
-    }
-    topics_.assign(queues_.begin(), queues_.end());
-    refreshed_at_ = Clock::now();
-}
-
-// The options of workflows may be changed while the worker runs.
-void Claimer::refresh_workflows(const Specs& specs) {
-    std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows;
-    for (WorkflowInfo& info : backend_.workflows_named(names_)) {
-        const QueueId queue = info.queue;
-        if (specs.contains(queue))
-            workflows.emplace(queue, std::make_shared<const WorkflowInfo>(std::move(info)));
-    }
-    workflows_ = std::move(workflows);
-}
-
-// A queue that was created later, or again, may carry something that the worker does not handle.
-bool Claimer::can_handle(QueueId queue, const HandlerSpec& spec) const {
-    const auto workflow = workflows_.find(queue);
-    if (workflow == workflows_.end()) return !spec.flow;
-    return workflow->second->is_flow ? spec.flow != nullptr : static_cast<bool>(spec.workflow);
-}
-
-std::shared_ptr<const WorkflowInfo> Claimer::workflow_of(QueueId queue, const HandlerSpec& spec) {
-    auto& info = workflows_[queue];
-    if (info) return info;
-    // Created between two refreshes: the defaults apply until the next one.
-    WorkflowInfo defaults;
-    defaults.queue = queue;
-    defaults.name = spec.queue;
-    defaults.backoff_base = model::rules::default_backoff_base;
-    defaults.backoff_cap = model::rules::default_backoff_cap;
-    return info = std::make_shared<const WorkflowInfo>(std::move(defaults));
-}
-
 // A worker that subscribes to a prefix fails unhandled runs below it. Workers are not declared lost
 // while heartbeats could not be written.
 void Claimer::fail_unhandled() {
@@ -258,9 +137,9 @@ auto Claimer::retry_in_round(Call call) {
 }
 
 int Claimer::claim_ready() {
-    round_.emplace();
+    round_.emplace(committer_, leases_);
     const auto end_round = [&] {
-        hand_back_late(Clock::time_point::max());
+        round_->hand_back_all_late();
         round_.reset();
     };
     int count = 0;
@@ -268,8 +147,8 @@ int Claimer::claim_ready() {
         do {
             count += claim_once(seam::Scan::exact, {});
             suspects_.execute_due({});
-            hand_back_late(Clock::now());
-        } while (more_ && round_->late.size() < max_late);
+            round_->hand_back_late(Clock::now());
+        } while (more_ && round_->may_hold_more());
     } catch (...) {
         end_round();
         throw;
@@ -278,38 +157,9 @@ int Claimer::claim_ready() {
     return count;
 }
 
-void Claimer::hold_late(Calls calls, Clock::time_point asked_at) {
-    for (auto& call : calls) {
-        const auto until = asked_at + SuspectPolicy::hold_time(call->claimed_lease());
-        round_->late.push_back({std::move(call), until});
-    }
-}
-
-void Claimer::hand_back_late(Clock::time_point now) {
-    Calls calls;
-    std::erase_if(round_->late, [&](Late& late) {
-        const bool over = late.until <= now;
-        if (over) calls.push_back(std::move(late.call));
-        return over;
-    });
-    hand_back(committer_, leases_, calls);
-}
-
 Claimer::Clock::time_point Claimer::next_check() const {
-    auto next = suspects_.next_check();
-    if (!round_) return next;
-    for (const Late& late : round_->late) next = std::min(next, late.until);
-    return next;
-}
-
-bool Claimer::note_in_round(const seam::Claim& claim) {
-    if (!round_->began) round_->began = claim.now;
-    bool found_ready = false;
-    for (const Message& message : claim.messages) {
-        const bool first = round_->claimed.insert(message.id).second;
-        if (first && message.enqueued_at <= *round_->began) found_ready = true;
-    }
-    return found_ready;
+    const auto next = suspects_.next_check();
+    return round_ ? std::min(next, round_->next_check()) : next;
 }
 
 // The first source may use all of the room; the others get what it leaves. The first one rotates.
@@ -318,17 +168,16 @@ int Claimer::claim_once(seam::Scan scan, const std::stop_token& stop) {
     more_ = true;
     if (room == 0 || (paused_ && scan == seam::Scan::streaming)) return 0;
     retry_in_round([&] {
-        refresh_queues();
+        sources_.refresh();
         fail_unhandled();
     });
     more_ = false;
     due_at_ = Clock::time_point::max();
     int count = 0;
-    const std::size_t first = turn_++;
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
+    for (ClaimSource* const source : sources_.next_turn()) {
         if (room <= 0) more_ = true;
         if (room <= 0 || stop.stop_requested()) break;
-        const Taken taken = claim_from(sources_[(first + i) % sources_.size()], room, scan, stop);
+        const Taken taken = claim_from(*source, room, scan, stop);
         count += taken.messages;
         room -= taken.calls;
     }
@@ -336,7 +185,7 @@ int Claimer::claim_once(seam::Scan scan, const std::stop_token& stop) {
 }
 
 Claimer::Taken Claimer::claim_from(
-    Source& source, int room, seam::Scan scan, const std::stop_token& stop
+    ClaimSource& source, int room, seam::Scan scan, const std::stop_token& stop
 ) {
     if (source.stream.queues().empty()) return {};
     const int wanted = std::min(room * source.batch_size, std::max(max_claim, source.batch_size));
@@ -354,7 +203,7 @@ Claimer::Taken Claimer::claim_from(
         );
         meters_->claim_size.observe(static_cast<std::int64_t>(claim.messages.size()));
     }
-    const bool late = round_ && !claim.messages.empty() && !note_in_round(claim);
+    const bool late = round_ && !claim.messages.empty() && !round_->note(claim);
     // A claim that did not fill the room has taken everything that was ready.
     const bool filled = static_cast<int>(claim.messages.size()) >= wanted;
     if (claim.more || filled) more_ = true;
@@ -372,7 +221,7 @@ Claimer::Taken Claimer::claim_from(
     const bool suspended = paused_ && scan == seam::Scan::streaming;
     if (late || suspended) {
         if (suspended) hand_back(committer_, leases_, calls);
-        if (late) hold_late(std::move(calls), asked_at);
+        if (late) round_->hold_late(std::move(calls), asked_at);
         return {};
     }
     log_claim(claim, calls);
@@ -395,7 +244,7 @@ Claimer::Calls Claimer::to_calls(seam::Claim& claim, Clock::time_point asked_at)
     std::unordered_map<const HandlerSpec*, MessageCall*> open;
     auto& runners = executor_.runners();
     for (std::size_t i = 0; i < claim.messages.size(); ++i) {
-        const HandlerSpec* const spec = specs_.at(claim.queues[i]);
+        const HandlerSpec* const spec = sources_.handler_of(claim.queues[i]);
         const Call::Origin origin{
             spec,
             &leases_,
@@ -417,7 +266,7 @@ Claimer::Calls Claimer::to_calls(seam::Claim& claim, Clock::time_point asked_at)
                 runners.runs,
                 std::move(message),
                 std::move(*claim.runs[i]),
-                workflow_of(claim.queues[i], *spec)
+                sources_.workflow_of(claim.queues[i], *spec)
             ));
             continue;
         }
@@ -447,7 +296,7 @@ void Claimer::note_lost_answer() {
 void Claimer::hand_back_unknown() {
     if (ask_for_leases_at_.empty() || Clock::now() < ask_for_leases_at_.front()) return;
     std::vector<seam::Write> writes;
-    for (const Lease& lease : backend_.leases_of(worker_, queues_)) {
+    for (const Lease& lease : backend_.leases_of(worker_, sources_.queues())) {
         if (!leases_.knows(lease)) writes.push_back({lease, seam::HandBack{}});
     }
     ask_for_leases_at_.erase(ask_for_leases_at_.begin());
@@ -465,8 +314,8 @@ void Claimer::hand_back_unknown() {
 
 void Claimer::log_claim(const seam::Claim& claim, const std::vector<std::shared_ptr<Call>>& calls) {
     for (const seam::Poisoned& poisoned : claim.poisoned) {
-        const auto spec = specs_.find(poisoned.queue);
-        if (spec != specs_.end()) log_.poisoned(*spec->second, poisoned.message, poisoned.reason);
+        const HandlerSpec* const spec = sources_.handler_of(poisoned.queue);
+        if (spec != nullptr) log_.poisoned(*spec, poisoned.message, poisoned.reason);
     }
     for (const seam::TakenOver& taken : claim.taken_over) {
         const auto call = std::ranges::find_if(calls, [&](const auto& candidate) {
@@ -490,7 +339,7 @@ void Claimer::wait_for_work(seam::WakeHub::Ticket ticket, const std::stop_token&
         backend_.wake_hub().wait(ticket, {}, until, stop);
         return;
     }
-    backend_.wake_hub().wait(ticket, topics_, until, stop);
+    backend_.wake_hub().wait(ticket, sources_.topics(), until, stop);
 }
 
 }  // namespace pawl::runtime

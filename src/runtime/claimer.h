@@ -8,11 +8,10 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
-#include "engine/claim_stream.h"
+#include "runtime/claim_round.h"
+#include "runtime/claim_sources.h"
 #include "runtime/executor.h"
 #include "runtime/metrics/meters.h"
 #include "runtime/suspects.h"
@@ -62,51 +61,17 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    using Specs = std::unordered_map<QueueId, const HandlerSpec*>;
-
-    // A set of queues that one claim covers: a worker's queues and workflows, its handlers with one
-    // batch size, its flows, or a flow of which it handles only some steps.
-    struct Source {
-        seam::Work work;
-        int batch_size;
-        engine::ClaimStream stream;
-        const HandlerSpec* only = nullptr;
-    };
     struct Taken {
         int messages = 0;
         int calls = 0;
     };
     using Calls = std::vector<std::shared_ptr<Call>>;
-    struct Late {
-        std::shared_ptr<Call> call;
-        Clock::time_point until;  // end of the holding time; the lease is not extended
-    };
-    // The messages that claim_ready() has claimed. A message that becomes ready again after it was
-    // settled, or that was enqueued later, is late: it is held so that it is not claimed again, and
-    // handed back at the end without a strike.
-    struct Round {
-        std::optional<Timestamp> began;
-        std::unordered_set<MessageId> claimed;
-        std::vector<Late> late;
-    };
-    static constexpr std::size_t max_late = 1000;
 
     void work(const std::stop_token& stop);
     // One claim from each source, as far as there is room. Returns the number of messages.
     int claim_once(seam::Scan scan, const std::stop_token& stop);
-    // True if the claim contains a message that was ready when the round began.
-    [[nodiscard]] bool note_in_round(const seam::Claim& claim);
-    void hold_late(Calls calls, Clock::time_point asked_at);
-    void hand_back_late(Clock::time_point now);
-    Source& add_source(seam::Work work, int batch_size);
-    // Adds a separate source if the worker has no handlers for some steps of the flow.
-    void add_partial_source(const HandlerSpec& spec);
-    [[nodiscard]] bool takes(const Source& source, const HandlerSpec& spec) const;
-    void refresh_queues();
-    void refresh_workflows(const Specs& specs);
-    [[nodiscard]] bool can_handle(QueueId queue, const HandlerSpec& spec) const;
     [[nodiscard]] Taken claim_from(
-        Source& source, int room, seam::Scan scan, const std::stop_token& stop
+        ClaimSource& source, int room, seam::Scan scan, const std::stop_token& stop
     );
     void fail_unhandled();
     [[nodiscard]] bool knows_liveness() const;
@@ -116,7 +81,6 @@ private:
     void note_lost_answer();
     void hand_back_unknown();
     void log_claim(const seam::Claim& claim, const std::vector<std::shared_ptr<Call>>& calls);
-    std::shared_ptr<const WorkflowInfo> workflow_of(QueueId queue, const HandlerSpec& spec);
     [[nodiscard]] Calls to_calls(seam::Claim& claim, Clock::time_point asked_at);
     void wait_for_work(seam::WakeHub::Ticket ticket, const std::stop_token& stop);
 
@@ -130,23 +94,14 @@ private:
     WorkLog& log_;
     base::Outage::Reporter outage_;
 
-    Suspects suspects_;
-
     // Used by the claiming thread only.
-    std::vector<std::string> names_;
-    std::vector<Source> sources_;
-    std::size_t turn_ = 0;  // index of the source that is claimed from first
-    Specs specs_;
-    std::vector<QueueId> queues_;          // of all sources
-    std::vector<seam::WakeTopic> topics_;  // the wake-up topics of queues_
-    std::unordered_map<QueueId, std::shared_ptr<const WorkflowInfo>> workflows_;
-    bool handles_workflows_ = false;  // or flows
+    Suspects suspects_;
+    ClaimSources sources_;
     Clock::time_point unhandled_at_{};
     bool unhandled_postponed_ = false;  // the check for unhandled runs was postponed
-    Clock::time_point refreshed_at_{};
     Clock::time_point due_at_{};
     bool more_ = false;
-    std::optional<Round> round_;  // of claim_ready()
+    std::optional<ClaimRound> round_;  // of claim_ready()
     Duration error_pause_{20};
     // When to query the leases of a claim whose answer was lost, in order.
     std::vector<Clock::time_point> ask_for_leases_at_;
