@@ -1,7 +1,7 @@
 // Decides when a suspect is executed: a call with two strikes, which may crash its process. It is
 // executed alone, as far as that is possible in bounded time:
 //
-//   claimed --(no window yet: hold, then hand back without a strike)
+//   claimed --(no window yet: hold for `hold`, then hand back without a strike)
 //      |
 //   window begins: no other call is started
 //      |  until no call younger than `patience` runs, for at most `patience`
@@ -26,9 +26,10 @@ class SuspectPolicy {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    static constexpr Duration patience = 1s;
-    static constexpr Duration alone_for = 1s;
-    static constexpr int work_per_window = 4;  // windows take at most a fifth of the time
+    static constexpr Duration hold = 1s;
+    static constexpr Duration patience = 250ms;
+    static constexpr Duration alone_for = 250ms;
+    static constexpr int work_per_window = 9;  // windows take at most a tenth of the time
 
     // The strikes of a message include its current delivery.
     [[nodiscard]] static bool is_suspect(int strikes) {
@@ -36,16 +37,14 @@ public:
     }
     // The lease is not extended before the start, so only a part of it may pass while the call
     // waits.
-    [[nodiscard]] static Duration hold_time(Duration lease) {
-        return std::min(patience, lease / 4);
-    }
+    [[nodiscard]] static Duration hold_time(Duration lease) { return std::min(hold, lease / 4); }
 
     [[nodiscard]] bool may_begin(Time now) const { return now >= next_window_; }
     [[nodiscard]] Time next_window() const { return next_window_; }
     void begin(Time now) { began_ = now; }
     // When to start the suspect. `last_start` is the start of the youngest running call.
     [[nodiscard]] Time start_at(Time last_start, Duration lease) const {
-        return std::min(last_start + patience, began_ + hold_time(lease));
+        return std::min(last_start + patience, began_ + std::min(patience, lease / 4));
     }
     [[nodiscard]] static Time end_at(Time started) { return started + alone_for; }
     void end(Time now) { next_window_ = now + work_per_window * (now - began_); }

@@ -32,7 +32,7 @@ public:
     }
 
     void hold(Calls calls);
-    // Executes the next one if a window may begin, which takes up to two seconds, and hands back
+    // Executes the next one if a window may begin, which takes up to half a second, and hands back
     // those that have waited for too long.
     void execute_due(const std::stop_token& stop);
     // Executes the first one now, even if other work must wait, and hands the others back.

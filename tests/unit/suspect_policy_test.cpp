@@ -42,9 +42,9 @@ TEST_F(SuspectPolicyTest, calls_that_have_run_for_longer_than_the_patience_do_no
 }
 
 TEST_F(SuspectPolicyTest, it_waits_for_younger_calls_but_never_longer_than_the_patience) {
-    EXPECT_EQ(window(now - 400ms, 1ms), 600ms);
-    EXPECT_EQ(window(now, 1ms), 1s);
-    EXPECT_EQ(window(now + std::chrono::hours(1), 1ms), 1s);
+    EXPECT_EQ(window(now - 100ms, 1ms), 150ms);
+    EXPECT_EQ(window(now, 1ms), 250ms);
+    EXPECT_EQ(window(now + std::chrono::hours(1), 1ms), 250ms);
 }
 
 TEST_F(SuspectPolicyTest, a_short_lease_shortens_the_wait) {
@@ -57,21 +57,22 @@ TEST_F(SuspectPolicyTest, other_work_waits_for_it_for_a_bounded_time) {
     const Time before = now;
     (void)window(now, std::chrono::hours(24));
     EXPECT_EQ(now - before, SuspectPolicy::patience + SuspectPolicy::alone_for);
+    EXPECT_LE(now - before, 500ms);
 }
 
-TEST_F(SuspectPolicyTest, windows_take_a_fifth_of_the_time_at_most) {
+TEST_F(SuspectPolicyTest, windows_take_a_tenth_of_the_time_at_most) {
     const Time before = now;
     std::chrono::steady_clock::duration held{};
     for (int i = 0; i < 50; ++i) {
         now = std::max(now, policy.next_window());
         EXPECT_TRUE(policy.may_begin(now));
         const Time began = now;
-        (void)window(now - 300ms, std::chrono::milliseconds(i * 100));
+        (void)window(now - 100ms, std::chrono::milliseconds(i * 20));
         held += now - began;
         EXPECT_FALSE(policy.may_begin(now));
     }
     now = std::max(now, policy.next_window());
-    EXPECT_LE(held * 5, now - before);
+    EXPECT_LE(held * 10, now - before);
 }
 
 TEST_F(SuspectPolicyTest, short_ones_follow_each_other_quickly) {
@@ -80,7 +81,7 @@ TEST_F(SuspectPolicyTest, short_ones_follow_each_other_quickly) {
         now = std::max(now, policy.next_window());
         (void)window({}, 2ms);
     }
-    EXPECT_LE(now - before, 1s);
+    EXPECT_LE(now - before, 2s);
 }
 
 }  // namespace
